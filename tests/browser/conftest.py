@@ -9,7 +9,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
@@ -380,31 +379,6 @@ def windows(settle) -> Callable:
 
 
 @pytest.fixture
-def late_messages(page) -> tuple[Callable, Callable, Callable]:
-    """Three functions: the first holds back all messages from the server; the second waits until one that contains the
-    given bytes has come; the third delivers them all. Only with `own_visitor`: a websocket route cannot be removed."""
-    held, holding = [], []
-
-    def between(socket):
-        server = socket.connect_to_server()
-        server.on_message(lambda message: held.append((message, socket.send)) if holding else socket.send(message))
-
-    def arrived(content):
-        deadline = time.monotonic() + WAIT_MS / 1_000
-        while not any(content in message for message, _ in held):
-            assert time.monotonic() < deadline, f"the server never said {content}"
-            page.wait_for_timeout(50)  # messages are received meanwhile
-
-    def release():
-        holding.clear()
-        for message, send in held:
-            send(message)
-
-    page.route_web_socket("**/_stcore/stream", between)
-    return lambda: holding.append(True), arrived, release
-
-
-@pytest.fixture
 def address() -> Callable:
     """The parameters in the address bar: `address(page)["step"]`. Use `reached` to wait for a value."""
     return lambda page: dict(parse_qsl(page.evaluate("location.search.slice(1)"), keep_blank_values=True))
@@ -467,12 +441,6 @@ def bars() -> Callable:
     rows = ".step-view .next-tokens > button:not(.others)"
     return lambda page: [tuple(row) for row in page.locator(rows).evaluate_all(
         "rows => rows.map((row) => ['bdi', 'span'].map((name) => row.querySelector(name).textContent))")]
-
-
-@pytest.fixture
-def click_bar(settle) -> Callable:
-    """Clicks the nth candidate: `click_bar(page, 2)`."""
-    return lambda page, nth: settle(page).locator(f'.step-view [data-nth="{nth}"]').click()
 
 
 @pytest.fixture
@@ -558,6 +526,11 @@ def saved(page, action):
     with page.expect_download() as caught:
         action()
     return caught.value.suggested_filename, Path(caught.value.path()).read_bytes()
+
+
+# How many colours a canvas has.
+INKED = """canvas => new Set(new Uint32Array(
+    canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size"""
 
 
 def on_tile(view, layer, head):

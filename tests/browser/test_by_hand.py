@@ -59,8 +59,9 @@ def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit, windows,
         onward.click()
 
 
-@pytest.mark.rare("the matrices of one page on a telephone")
-def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so(visit, page, settle):
+@pytest.mark.rare("wide matrices on a telephone and in three windows")
+def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so_and_wide_numbers_leave_a_page_as_wide_as_it_is(
+        visit, page, settle, windows, reached):
     visit("/by_hand?d_k=24&mask=causal&text=a+b+c+d+e+f+g+h+incomprehensible")
     page.set_viewport_size({"width": 390, "height": 844})  # now, for a telephone begins with one step
     matrices = settle(page).locator(".matrix").evaluate_all("""all => all.filter(one => one.offsetParent).map(one => [
@@ -69,10 +70,6 @@ def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so(visit, page, settle):
     assert {name for name, _, scrolls in matrices if scrolls} >= {"q = x W_q", "k = x W_k"}
     assert [name for name, sign, scrolls in matrices if scrolls and not sign] == []
     assert {name for name, sign, _ in matrices if not sign} >= {"x = embeddings", "context = weights v"}
-
-
-@pytest.mark.rare("wide numbers in three windows")
-def test_wide_numbers_leave_a_phone_and_a_projector_as_wide_as_they_are(visit, windows, reached):
     page = visit("/by_hand?d=512&d_k=512&d_v=512&heads=8&scale=split&step=scaled")
     for width, _ in windows(page):
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width

@@ -108,7 +108,7 @@ def test_training_is_moved_through_by_keys_and_by_dragging_and_the_table_follows
     assert not complaints
 
 
-def test_an_event_leads_to_its_step_and_its_head(opened, reached):
+def test_an_event_and_its_mark_on_the_curve_lead_to_its_step_and_its_head(opened, reached):
     page = opened(forming_step=0, forming_kind="decoder")
     event = next(event for event in read_events(TRANSLATE) if event["measure"] == "alignment")
     page.get_by_role("button", name=sentence(event), exact=True).click()
@@ -116,11 +116,6 @@ def test_an_event_leads_to_its_step_and_its_head(opened, reached):
     drawn(page, "cross", 1, step, event["layer"], event["head"])
     reached(page, forming_step=step, forming_kind="cross", forming_layer=event["layer"], forming_head=event["head"])
     assert page.locator(".forming .events li").count() == len(read_events(TRANSLATE))
-
-
-@pytest.mark.rare("a second way to an event")
-def test_a_mark_on_the_curve_leads_to_its_step_and_its_head(opened):
-    page = opened(forming_step=0)
     *_, event = read_events(TRANSLATE)  # no other mark is near
     box = page.locator("[data-part=loss] .u-over").bounding_box()
     last = page.locator(".forming").evaluate("root => root.view.loss.chart.plot.scales.x.max")

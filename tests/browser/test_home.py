@@ -128,31 +128,3 @@ def test_a_tour_leaves_one_place_in_the_history_for_each_page(visit, settle, rea
     expect(page.get_by_role("heading", name="What is attention?")).to_be_visible()
     settle(page)
     assert complaints == []
-
-
-@pytest.mark.rare("a race")
-@pytest.mark.own_visitor
-def test_an_address_that_comes_after_the_page_was_left_does_not_stay(visit, reached, settle, late_messages):
-    hold, arrived, release = late_messages
-    page = visit("/")
-    for name in ("Translate", "Write"):
-        there(page, name)
-        page.wait_for_url("**step=*")
-        settle(page)
-    page.keyboard.press("ArrowLeft")
-    reached(page, step=39)
-    settle(page)
-    hold()
-    page.keyboard.press("ArrowLeft")
-    arrived(b"step=38")  # on its way
-    page.go_back()
-    page.go_back()
-    page.wait_for_url("**/translate*")
-    release()
-    settle(page)
-    expect(page.get_by_role("heading", name="Translate")).to_be_visible()
-    expect(page.get_by_test_id("stAlert")).to_have_count(0)
-    page.wait_for_url("**/translate?checkpoint=translate*")
-    page.keyboard.press("ArrowLeft")
-    reached(page, step=6)
-    expect(page.get_by_test_id("stAlert")).to_have_count(0)

@@ -4,7 +4,6 @@ import io
 import zipfile
 from base64 import b64encode
 from urllib.parse import quote
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -12,24 +11,21 @@ from PIL import Image
 from playwright.sync_api import expect
 
 import transformer
+from tests.attention_view.shapes import IDS, shaped
 from transformer.analysis.carried import carried, effects
 from transformer.attention_view.message import Selection
 from transformer.attention_view.notebook import show
 from transformer.attention_view.offline_page import page as offline_page
 from transformer.attention_view.shared import CHOICES
 
-from .conftest import at_step, saved
+from .conftest import INKED, at_step, saved
 from .test_attention_view import pdf_words, table_of
 
 LEVELS = CHOICES["level"]
 TEXT = "I like red wine."
 STEP = 5
-SVG = "{http://www.w3.org/2000/svg}"
 PAGES = {"translate": f"/translate?text={quote(TEXT)}&step={STEP}&kind=cross&layer=1&head=0",
-         "write": "/write?kind=decoder&layer=2&head=1", "classify": "/classify?layer=1&head=1"}
-
-
-AGAIN = pytest.mark.rare("the same of another model: tests/attention_view/test_pictures_as_text.py has it of all tasks")
+         "classify": "/classify?layer=1&head=1"}
 ONE_VISITOR = True
 
 
@@ -54,31 +50,15 @@ def kept(page, saves, kind):
     return saved(page, lambda: saves.select_option(kind))
 
 
-@pytest.mark.parametrize("name", [
-    "translate", pytest.param("write", marks=AGAIN), pytest.param("classify", marks=AGAIN)])
-def test_every_level_is_a_file_of_lines_areas_and_text(page, look, shipped, name):
-    saves, ckpt = look(name, LEVELS[0]), shipped(name)
-    for nth, level in enumerate(LEVELS):
-        if nth:
-            page.locator("canvas.model").press("+")
-            page.locator(f".attention-view[data-level={level}]").wait_for()
-        file, data = kept(page, saves, "svg")
-        assert file.startswith(f"{ckpt.id}-model-{level}")
-        root = ElementTree.fromstring(data)
-        words = ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
-        assert any(one.startswith(f"{ckpt.id} · training step {ckpt.description.step:,} · text: ") for one in words)
-        assert [one.count("›") for one in words if one.startswith("Model")] == [nth]
-        assert not [*root.iter(f"{SVG}image")]
-        assert len(data) < 2_000_000
-        numbers = [float(one.get(at)) for one in root.iter(f"{SVG}rect") for at in ("x", "y", "width", "height")]
-        assert np.isfinite(numbers).all()
-
-
-def test_a_level_is_a_pdf_and_a_png_and_its_numbers_are_those_of_the_library(page, look, shipped):
+def test_a_level_is_a_picture_of_each_kind_and_its_numbers_are_those_of_the_library(page, look, shipped):
+    """What is in its SVG at every level, tests/attention_view/test_pictures_as_text.py says."""
     saves = look("translate", "head")
     ckpt = shipped("translate")
     step = list(transformer.steps(ckpt, TEXT, max_steps=STEP + 1))[-1]
     name = f"{ckpt.id}-model-head-cross-layer1-head0"
+    file, data = kept(page, saves, "svg")
+    assert file == f"{name}.svg"
+    assert TEXT in data.decode("utf-8") and b"<image" not in data and len(data) < 2_000_000
     file, data = kept(page, saves, "pdf")
     assert file == f"{name}.pdf"
     assert {"q: 6 × 64", "z (weights times v): 6 × 64"} <= set(pdf_words(data))
@@ -156,6 +136,29 @@ def test_a_file_opens_at_a_level_and_follows_its_steps(alone, shipped, tmp_path,
         np.testing.assert_allclose(heads, effects(path[index]).heads["cross"].flatten(), rtol=1e-3, atol=1e-4)
     page.get_by_role("radio", name="Matrix").click()
     expect(view.locator("h2").first).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["paper-base", "Gemma2ForCausalLM"])
+def test_a_shape_is_drawn_from_the_whole_down_to_a_number(alone, page, tmp_path, name):
+    """Of a preset and of another family; tests/attention_view/test_pictures_as_text.py has all others."""
+    ckpt, file = shaped(name, tmp_path), tmp_path / "page.html"
+    file.write_text(show(ckpt, text=IDS, live=False).page, "utf-8")
+    page.emulate_media(reduced_motion="reduce")
+    view = alone(file).locator(".attention-view")
+    view.and_(page.locator("[data-level=whole]")).wait_for()
+    page.locator("canvas.model").focus()
+    seen = {}
+    for key, levels in (("+", LEVELS[1:]), ("-", LEVELS[-2::-1])):
+        for level in levels:
+            page.keyboard.press(key)
+            view.and_(page.locator(f"[data-level={level}]")).wait_for()
+            assert page.locator("canvas.model").evaluate(INKED) > 10, level  # more than a page without anything
+            seen.setdefault(level, page.locator(".model-words").inner_text())
+    assert len(set(seen.values())) == len(LEVELS) and "undefined" not in str(seen) and "NaN" not in str(seen)
+    drawn = view.evaluate("({ view }) => Object.keys(view.message.arrays).filter((name) => name.startsWith('small/'))")
+    assert {*drawn} | {f"small/{kind}" for kind in ckpt.config.kinds if not drawn} >= {
+        f"small/{kind}" for kind in ckpt.config.kinds}
+    page.emulate_media(reduced_motion="null")
 
 
 # A notebook's side of the widget: it holds one message, and keeps what the picture asks for.

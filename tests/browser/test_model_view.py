@@ -102,6 +102,11 @@ def test_arrows_move_about_in_the_picture_that_has_the_focus_and_each_part_is_he
 
 def test_a_double_click_and_the_wheel_go_to_what_is_under_the_pointer_and_keys_zoom_without_the_focus(look, reached):
     page = look()
+    x, _ = on_screen(page, "places.partsOf(places.layer('decoder', 1)).find(({ type }) => type === 'sum')")
+    _, y = on_screen(page, "places.layer('decoder', 1)")
+    page.mouse.move(x, y - 6)
+    expect(page.locator(".model-words")).to_contain_text(re.compile(
+        r"residual stream.*as wide as the vector is long: after .* of layer \d that of .*vin.* is [\d.]+ long"))
     page.mouse.dblclick(*on_screen(page, "places.layer('decoder', 0)"))
     at_level(page, "stack")
     for key, level in (("+", "layer"), ("-", "stack"), ("Escape", "whole")):
@@ -246,12 +251,3 @@ def test_a_text_of_more_tokens_than_are_drawn_is_stepped_and_zoomed(look, reache
     page.keyboard.press("ArrowRight")
     reached(page, step=13, level="number")
     assert complaints == []
-
-
-def test_the_residual_stream_says_what_it_is_and_how_long_it_is_there(look):
-    page = look()
-    x, _ = on_screen(page, "places.partsOf(places.layer('decoder', 1)).find(({ type }) => type === 'sum')")
-    _, y = on_screen(page, "places.layer('decoder', 1)")
-    page.mouse.move(x, y - 6)
-    expect(page.locator(".model-words")).to_contain_text(re.compile(
-        r"residual stream.*as wide as the vector is long: after .* of layer \d that of .*vin.* is [\d.]+ long"))

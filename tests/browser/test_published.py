@@ -17,6 +17,7 @@ from transformer.publishing.page import publish
 from ui.figures.labels import plain_label
 
 from .conftest import OUTPUT, SIZES, at_step
+from .rooms import frames
 
 ONE_VISITOR = True
 NARROWEST = 320, 640
@@ -210,7 +211,7 @@ def test_a_link_leads_back_to_the_same_picture(opened):
     assert page.locator(".next-tokens").text_content() in seen[1]
 
 
-def test_a_head_is_switched_off_and_on_again(arrived, shipped):
+def test_a_head_is_switched_off_and_on_again_also_before_the_first_picture(opened, arrived, shipped):
     ckpt = shipped("translate")
     off = transformer.scale("X1H1", 0)
     before, after = (list(transformer.steps(ckpt, TEXT, change=change))[-1] for change in (None, off))
@@ -224,9 +225,15 @@ def test_a_head_is_switched_off_and_on_again(arrived, shipped):
     expect(page.locator(".off")).to_contain_text("cross layer 1 head 1")
     page.get_by_role("button", name="Switch on again").click()
     expect(page.locator(".output")).to_have_text(before.output)
+    page = opened(text=TEXT, step=2, draws=False)
+    page.evaluate("""() => {
+      document.querySelector(".settings").open = true;
+      document.querySelector('[data-name="cross:0:1"]').click();
+    }""")
+    in_address(at_step(page, 2), step=2, heads="cross:0:1")
 
 
-def test_sampled_tokens_are_those_that_the_library_samples(arrived, shipped):
+def test_sampling_is_the_librarys_and_settings_without_effect_are_named_and_wait(opened, arrived, shipped):
     settings = {"temperature": 0.9, "top_k": 12, "top_p": 0.9, "seed": 3}
     path = list(transformer.steps(shipped("write"), "KING ", max_steps=31, **settings))
     page = arrived(checkpoint="write", text="KING ", step=30, **settings)
@@ -236,10 +243,6 @@ def test_sampled_tokens_are_those_that_the_library_samples(arrived, shipped):
     page.get_by_label("Seed").fill("4")
     page.get_by_label("Seed").press("Enter")
     in_address(page, seed=4, step=30)
-    page.keyboard.press("Escape")
-
-
-def test_settings_without_effect_are_named_and_wait_for_a_temperature(opened):
     page = opened(text=TEXT, top_p="0.5")
     expect(page.locator(".idle")).to_have_text(
         "No effect at temperature 0, which always chooses the likeliest token: Top-p.")
@@ -291,7 +294,7 @@ def test_what_is_typed_is_read_or_waits_and_empty_texts_examples_and_the_way_bac
     expect(page.get_by_role("radio", name="Write")).to_have_attribute("aria-checked", "true")
 
 
-def test_rubbish_in_an_address_is_left_out(opened, arrived):
+def test_rubbish_in_an_address_is_left_out_and_hostile_texts_are_texts(opened, arrived):
     wrong = []
     for nth, rubbish in enumerate(RUBBISH):
         address = f"text={quote(TEXT)}&{rubbish}" if "checkpoint" not in rubbish else rubbish
@@ -299,9 +302,6 @@ def test_rubbish_in_an_address_is_left_out(opened, arrived):
         if not page.locator(".output, .next-tokens").first.is_visible() or page.locator(".said.problem").is_visible():
             wrong.append(rubbish)
     assert not wrong
-
-
-def test_hostile_texts_are_texts(opened, arrived):
     for text in HOSTILE:
         page = arrived(text=text)
         expect(page.locator(".said.problem")).to_be_hidden()
@@ -327,7 +327,10 @@ IN_VAIN = [
     ("I am cold.", {"warmth": 1}, "there is no option warmth; choose from temperature")]
 
 
-def test_scripts_of_a_page_run_models_and_are_told_what_they_asked_for_in_vain(arrived, shipped):
+def test_scripts_of_a_page_run_models_and_are_told_what_they_asked_for_in_vain(opened, arrived, shipped):
+    page = opened("text=", draws=False)
+    assert page.evaluate('headsup.run("translate", "I am cold.", { steps: 2 }).then((steps) => steps.length)') == 2
+    expect(page.locator(".opening")).to_be_hidden()  # nothing is unpacking
     path = list(transformer.steps(shipped("translate"), TEXT, forced={0: 40}))
     page = arrived(text=TEXT)
     said = page.evaluate("""async (text) => (await window.headsup.run("translate", text, { choices: { 0: 40 } })).map(
@@ -360,15 +363,6 @@ def test_a_text_that_is_not_read_takes_what_was_drawn_away(arrived):
         expect(page.locator(".step-view")).to_have_count(0)
         page.get_by_role("button", name="I am cold.").click()
         page.locator(".step-view").wait_for()
-
-
-def test_heads_switched_before_the_first_picture_keep_the_place_of_a_link(opened):
-    page = opened(text=TEXT, step=2, draws=False)
-    page.evaluate("""() => {
-      document.querySelector(".settings").open = true;
-      document.querySelector('[data-name="cross:0:1"]').click();
-    }""")
-    in_address(at_step(page, 2), step=2, heads="cross:0:1")
 
 
 def test_a_file_in_a_frame_reads_its_address_as_parameters(page, file, tmp_path):
@@ -412,19 +406,13 @@ def test_a_link_that_sets_what_is_not_computed_there_says_so(page, small, tmp_pa
     expect(said).to_have_count(0)
 
 
-def test_a_script_that_runs_a_model_leaves_nothing_unpacking_on_an_empty_page(opened, page):
-    opened("text=", draws=False)
-    assert page.evaluate('headsup.run("translate", "I am cold.", { steps: 2 }).then((steps) => steps.length)') == 2
-    expect(page.locator(".opening")).to_be_hidden()
-
-
 LONG = "My teacher gave me too much homework yesterday, and I did not finish it."
 
 
 def resized(page, size):
     """Another window, and a picture that fits it."""
     page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-    page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    frames(page)
 
 
 MODELS = {"translate": {}, "write": {"text": "To be, " * 70}, "classify": {}}  # the window of Write is soon full

@@ -244,17 +244,3 @@ def test_what_is_kept_is_said_and_deleted_and_so_is_a_locked_door_and_the_end(ro
     expect(page.get_by_role("heading", name="This room has ended.")).to_be_visible()
     expect(seen(page, "What you answered has been deleted.")).to_be_visible()
     expect(late.get_by_role("alert")).to_contain_text("There is no room")
-
-
-def test_a_browser_that_keeps_no_cookies_is_told(room):
-    page = room.visitor(width=320, height=640)
-
-    def without_cookies(route):
-        answer = route.fetch()
-        headers = {name: value for name, value in answer.headers.items() if name != "set-cookie"}
-        route.fulfill(response=answer, headers=headers)
-        page.context.clear_cookies()
-
-    page.route(f"**/r/{room.room.code}", without_cookies)
-    page.goto(f"{room.url}/r/{room.room.code}")
-    expect(seen(page, "This browser blocks this server's cookies")).to_be_visible()
