@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import time
 
 import orjson
 import pytest
@@ -11,6 +10,8 @@ from playwright.sync_api import expect
 
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, progress, stop
+
+from .conftest import wait_until
 
 
 @pytest.fixture
@@ -46,13 +47,6 @@ def points(page):
     return int(page.locator(".run-curves[data-points]").get_attribute("data-points"))
 
 
-def until(page, condition, *, seconds=300):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        page.wait_for_timeout(100)
-
-
 @pytest.mark.rare("a server that is killed under a run")
 def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_and_gone_on_with(
         server, corpus, page, settle, go, tmp_path, address):
@@ -70,7 +64,7 @@ def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_a
     page.get_by_role("button", name="Start", exact=True).click()
     folder = tmp_path / "home" / "runs" / "small"
     page.locator(".run-curves .loss canvas").wait_for()
-    until(page, lambda: points(page) >= 3)
+    wait_until(page, lambda: points(page) >= 3)
     assert address(page)["run"] == "small"
     assert "key" not in address(page)
     assert json.loads((folder / "config.json").read_text())["model"]["d_model"] == 16  # as it was typed
@@ -79,30 +73,30 @@ def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_a
     page.locator(".run-curves .loss canvas").wait_for()
     drawn = points(page)
     assert drawn >= 3
-    until(page, lambda: points(page) > drawn)
+    wait_until(page, lambda: points(page) > drawn)
 
     process.kill()
     process.wait()
     step = progress(folder).step
-    until(page, lambda: progress(folder).step > step)  # nobody watches, and it goes on
+    wait_until(page, lambda: progress(folder).step > step)  # nobody watches, and it goes on
     server()
     page.goto(f"{url}/train?view=watch&run=small", wait_until="domcontentloaded")
     page.locator(".run-curves .loss canvas").wait_for()
     button = page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)
     expect(button).to_be_enabled()  # the browser has kept the key
-    until(page, lambda: points(page) > drawn)
+    wait_until(page, lambda: points(page) > drawn)
     button.click()
     expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
-    until(page, lambda: not alive(folder))  # it has said so, and ends
+    wait_until(page, lambda: not alive(folder))  # it has said so, and ends
     drawn = points(page)
     page.get_by_role("button", name="Resume", exact=True).click()
     expect(page.get_by_text("Training", exact=True)).to_be_visible()
-    until(page, lambda: points(page) > drawn)
+    wait_until(page, lambda: points(page) > drawn)
     page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True).click()
     expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
     steps = [row["step"] for row in run_files.read(folder / "metrics.jsonl") if "loss" in row]
     assert steps == sorted(set(steps))
-    until(page, lambda: points(page) == len(steps))
+    wait_until(page, lambda: points(page) == len(steps))
 
 
 @pytest.fixture
@@ -125,7 +119,7 @@ def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, 
     reached(page, view="watch", run="reverse")
     screen = page.locator(".forming[data-drawn]")
     expect(screen).to_have_count(1)
-    until(page, lambda: len(losses(quick)) > 4)
+    wait_until(page, lambda: len(losses(quick)) > 4)
     stops = page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)
     stops.click()
     expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
@@ -133,7 +127,7 @@ def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, 
     steps = losses(quick)
     assert steps[max(steps)] < steps[min(steps)]
     drawn = "root => Math.max(...root.view.loss.chart.plot.data.slice(1).map(([steps]) => steps.at(-1)))"
-    until(page, lambda: page.locator(".forming").evaluate(drawn) == max(steps))
+    wait_until(page, lambda: page.locator(".forming").evaluate(drawn) == max(steps))
     assert complaints == []
 
 
@@ -152,14 +146,14 @@ def test_curves_are_asked_for_again_where_nobody_heard(app_url, theirs, page):
         server.on_message(lambda message: (came.append(b"run-curves" in message), socket.send(message)))
 
     def late(route):
-        until(page, lambda: sum(came) > 1)  # the second message of the curves has none of the points of the first
+        wait_until(page, lambda: sum(came) > 1)  # the second message of the curves has none of the points of the first
         route.continue_()
 
     page.route_web_socket("**/_stcore/stream", between)
     page.route("**/BidiComponent*.js", late)
     page.goto(f"{app_url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
     page.locator(".run-curves .loss canvas").wait_for()
-    until(page, lambda: points(page) == 20)
+    wait_until(page, lambda: points(page) == 20)
     assert lost
 
 

@@ -12,7 +12,7 @@ from transformer.inference.decoding import Step
 from ui.figures import head_label, plain_label
 from ui.page.plain_text import end_of
 
-from .conftest import at_step, on_tile
+from .conftest import at_step, on_tile, wait_until
 
 PAGE, TEXT = "translate", "She is not as tall as her brother."
 
@@ -208,8 +208,7 @@ def test_the_browsers_back_button_goes_back(page, visit, path, shows):
     page.wait_for_url("**/translate?*step=*")
     write(page, TEXT)
     page.wait_for_url(f"**/translate?*{quote_plus(TEXT)}*")
-    while not late:  # the page may not have asked for it yet
-        page.wait_for_timeout(50)
+    wait_until(page, lambda: late)  # the page may not have asked for it yet
     late.pop().continue_()
     shows(page, path[-1])
     for step in path[-2:-4:-1]:
