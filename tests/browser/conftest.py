@@ -174,30 +174,20 @@ def room(app, visitor, shipped) -> Iterator[Class]:
     found.store.end(found.id)
 
 
-@pytest.fixture(scope="session")
-def settle() -> Callable:
+def settle(page, *, timeout=WAIT_MS):
     """Waits until every rerun that a page requested has ended: `settle(page)`."""
-
-    def settle(page, *, timeout=WAIT_MS):
-        page.evaluate("settled(true)")
-        try:
-            page.wait_for_function("settled()", polling=50, timeout=timeout)
-        except TooLate as error:
-            raise TooLate(f"unsettled at {page.url}: {page.evaluate('whyUnsettled()')}") from error
-        return page
-
-    return settle
+    page.evaluate("settled(true)")
+    try:
+        page.wait_for_function("settled()", polling=50, timeout=timeout)
+    except TooLate as error:
+        raise TooLate(f"unsettled at {page.url}: {page.evaluate('whyUnsettled()')}") from error
+    return page
 
 
-@pytest.fixture(scope="session")
-def go(settle) -> Callable:
+def go(page, url):
     """Opens any address of an app in a tab, and waits until its script has ended: `go(page, url)`."""
-
-    def go(page, url):
-        page.goto(url, wait_until="domcontentloaded")
-        return settle(page)
-
-    return go
+    page.goto(url, wait_until="domcontentloaded")
+    return settle(page)
 
 
 ASKED_OUTSIDE = []  # requests to other hosts, made by any page of any test
@@ -331,13 +321,13 @@ def touch(page) -> Iterator[Callable[[bool], None]]:
 
 
 @pytest.fixture
-def visit(app_url, page, go) -> Callable:
+def visit(app_url, page) -> Callable:
     """Opens an address of the app on the page and waits until its script has ended: `page = visit("/write")`."""
     return lambda address="/": go(page, app_url + address)
 
 
 @pytest.fixture
-def reach(request, visit, page, app_url, settle) -> Iterator[Callable]:
+def reach(request, visit, page, app_url) -> Iterator[Callable]:
     """Opens an address like `visit`. In an app that the test, or one before it that passed, has opened, it goes there
     as the back button does, and loads nothing again (except from a lesson, which would continue). For ONE_VISITOR."""
     failed, inside = request.session.testsfailed, "window.insideApp"
@@ -360,51 +350,39 @@ def reach(request, visit, page, app_url, settle) -> Iterator[Callable]:
 
 
 @pytest.fixture
-def visit_anew(app_url, visitor, go) -> Callable:
+def visit_anew(app_url, visitor) -> Callable:
     """Opens an address as a new visitor: `page = visit_anew(link, width=390, height=844)`."""
     return lambda address, **size: go(visitor(**size), app_url + address.removeprefix(app_url))
 
 
-@pytest.fixture
-def windows(settle) -> Callable:
+def windows(page, sizes=SIZES):
     """Resizes the window of an open page, scrolled to its top, size by size: `for size in windows(page):`."""
-
-    def windows(page, sizes=SIZES):
-        for size in sizes:
-            page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-            page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
-            settle(page)
-            yield size
-
-    return windows
+    for size in sizes:
+        page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+        page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
+        settle(page)
+        yield size
 
 
-@pytest.fixture
-def address() -> Callable:
+def address(page):
     """The parameters in the address bar: `address(page)["step"]`. Use `reached` to wait for a value."""
-    return lambda page: dict(parse_qsl(page.evaluate("location.search.slice(1)"), keep_blank_values=True))
+    return dict(parse_qsl(page.evaluate("location.search.slice(1)"), keep_blank_values=True))
 
 
-@pytest.fixture
-def reached(settle) -> Callable:
+def reached(page, **values):
     """Waits until the address has these values; None means absent: `reached(page, step=3, lit=None)`."""
-
-    def reached(page, **values):
-        page.wait_for_function(
-            """wanted => {
-              const there = new URLSearchParams(location.search);
-              return Object.entries(wanted).every(([name, value]) => there.get(name) === value);
-            }""", arg={name: value if value is None else str(value) for name, value in values.items()})
-        return settle(page)
-
-    return reached
+    page.wait_for_function(
+        """wanted => {
+          const there = new URLSearchParams(location.search);
+          return Object.entries(wanted).every(([name, value]) => there.get(name) === value);
+        }""", arg={name: value if value is None else str(value) for name, value in values.items()})
+    return settle(page)
 
 
-@pytest.fixture
-def chips() -> Callable:
+def chips(page, label):
     """The tokens of a labelled row: `chips(page, "source tokens")`. Each is a <bdi>, which isolates its writing
     direction."""
-    return lambda page, label: page.get_by_role("group", name=label, exact=True).locator("bdi").all_text_contents()
+    return page.get_by_role("group", name=label, exact=True).locator("bdi").all_text_contents()
 
 
 OUTPUT = ".controls > output"  # says at which step a page is
@@ -417,66 +395,50 @@ def at_step(page, index, last=None):
     return page
 
 
-@pytest.fixture
-def shows(chips, reached) -> Callable:
+def shows(page, step):
     """Waits for a step of the library on Translate or Write, and compares its tokens and the text so far:
     `shows(page, path[3])`."""
-
-    def shows(page, step):
-        translates = "cross" in step.kinds
-        of = r"( of \d+)?" if translates else ""  # elsewhere nobody knows how many steps there will be
-        reached(page, text=step.text, step=step.index)
-        expect(page.locator(OUTPUT)).to_have_text(re.compile(rf"^step {step.index}{of}$"))
-        tokens = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
-        assert chips(page, "target tokens" if translates else "tokens")[: len(tokens)] == tokens
-        written = step.output if translates else step.text + step.output
-        assert page.locator(".step-view .output .written").text_content() == written
-
-    return shows
+    translates = "cross" in step.kinds
+    of = r"( of \d+)?" if translates else ""  # elsewhere nobody knows how many steps there will be
+    reached(page, text=step.text, step=step.index)
+    expect(page.locator(OUTPUT)).to_have_text(re.compile(rf"^step {step.index}{of}$"))
+    tokens = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
+    assert chips(page, "target tokens" if translates else "tokens")[: len(tokens)] == tokens
+    written = step.output if translates else step.text + step.output
+    assert page.locator(".step-view .output .written").text_content() == written
 
 
-@pytest.fixture
-def bars() -> Callable:
+def bars(page):
     """The candidates with their probabilities, likeliest first: `bars(page)[0] == ("␣He", "54.1%")`. Without the digit
     before each token and the row of all others."""
     rows = ".step-view .next-tokens > button:not(.others)"
-    return lambda page: [tuple(row) for row in page.locator(rows).evaluate_all(
+    return [tuple(row) for row in page.locator(rows).evaluate_all(
         "rows => rows.map((row) => ['bdi', 'span'].map((name) => row.querySelector(name).textContent))")]
 
 
-@pytest.fixture
-def numbers(settle) -> Callable:
+def numbers(page):
     """Reads the table under the picture, opening it first: (kind, layer, head) and the weights (Tq, Tk)."""
-
-    def numbers(page):
-        if not page.locator("td[data-kind]").count():
-            page.get_by_role("radio", name="All numbers").click()
-        page.locator("td[data-kind]").first.wait_for()
-        cells = settle(page).locator("td[data-kind]").evaluate_all(
-            "cells => cells.map(({ dataset: d, textContent: t }) => [d.kind, +d.layer, +d.head, +d.query, +d.key, +t])")
-        (head,) = {tuple(cell[:3]) for cell in cells}
-        table = np.full((1 + max(cell[3] for cell in cells), 1 + max(cell[4] for cell in cells)), np.nan)
-        for *_, query, key, weight in cells:
-            table[query, key] = weight
-        return head, table
-
-    return numbers
+    if not page.locator("td[data-kind]").count():
+        page.get_by_role("radio", name="All numbers").click()
+    page.locator("td[data-kind]").first.wait_for()
+    cells = settle(page).locator("td[data-kind]").evaluate_all(
+        "cells => cells.map(({ dataset: d, textContent: t }) => [d.kind, +d.layer, +d.head, +d.query, +d.key, +t])")
+    (head,) = {tuple(cell[:3]) for cell in cells}
+    table = np.full((1 + max(cell[3] for cell in cells), 1 + max(cell[4] for cell in cells)), np.nan)
+    for *_, query, key, weight in cells:
+        table[query, key] = weight
+    return head, table
 
 
-@pytest.fixture
-def picture(chips, bars, numbers) -> Callable:
+def picture(page):
     """Everything that a link should restore, as one value to compare."""
-
-    def picture(page):
-        titles = page.locator(".attention-view h2, .gtitle").all_text_contents()
-        which, table = numbers(page)
-        return {
-            "step": page.get_by_role("toolbar", name="Steps").get_by_role("status").first.text_content(),
-            "chips": page.locator(".tokens span").evaluate_all(
-                "all => all.map((chip) => [chip.textContent, chip.className, chip.title])"),
-            "titles": titles, "bars": bars(page), "head": which, "table": table.tolist()}
-
-    return picture
+    titles = page.locator(".attention-view h2, .gtitle").all_text_contents()
+    which, table = numbers(page)
+    return {
+        "step": page.get_by_role("toolbar", name="Steps").get_by_role("status").first.text_content(),
+        "chips": page.locator(".tokens span").evaluate_all(
+            "all => all.map((chip) => [chip.textContent, chip.className, chip.title])"),
+        "titles": titles, "bars": bars(page), "head": which, "table": table.tolist()}
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 import transformer
 from transformer.analysis.rollout import rollout
 
-from .conftest import on_cell, saved
+from .conftest import on_cell, reached, saved
 
 ONE_VISITOR, MODEL = True, "translate"
 TEXT = "I like red wine."
@@ -87,7 +87,7 @@ def pdf_words(data):
     return [bytes.fromhex(text.decode()).decode("cp1252") for text in re.findall(rb"<([0-9a-f]+)> Tj", data)]
 
 
-def test_weights_are_those_of_the_library_under_the_pointer_the_keys_and_between_two_tokens(look, ckpt, reached):
+def test_weights_are_those_of_the_library_under_the_pointer_the_keys_and_between_two_tokens(look, ckpt):
     page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
     numbers_of(page, "cross", 1, 3)
     for kind in ("cross", "encoder", "decoder"):
@@ -135,7 +135,7 @@ def test_weights_are_those_of_the_library_under_the_pointer_the_keys_and_between
     expect(page.get_by_label("Head", exact=True)).to_be_focused()
 
 
-def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
+def test_choosers_change_the_picture_and_the_link(look, options, ckpt):
     page = look(layer=0, head=0)
     view, title = page.locator(".attention-view"), page.locator(".attention-view .main h2")
     grid = page.locator("canvas.grid")
@@ -171,7 +171,7 @@ def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
     expect(opener).to_have_attribute("aria-expanded", "false")
 
 
-def test_lines_are_of_the_heads_switched_and_of_the_one_chosen_among_the_small_ones(look, reached):
+def test_lines_are_of_the_heads_switched_and_of_the_one_chosen_among_the_small_ones(look):
     page = look(layer=1, head=3)
     page.locator(".attention-view").get_by_role("radio", name="Lines").click()
     expect(page.locator(".attention-view .main h2")).to_have_text("Cross attention, layer 1 · head 3")
@@ -244,7 +244,7 @@ def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt
     assert (np.abs(frames[0] - frames[1]) > 40).mean() > 0.02
 
 
-def test_words_in_place_of_pieces_are_seen_said_kept_in_the_link_and_saved(look, options, ckpt, reached):
+def test_words_in_place_of_pieces_are_seen_said_kept_in_the_link_and_saved(look, options, ckpt):
     text = "We have to go home before it gets dark."
     page, step = look(text=text, step=14, kind="cross", layer=1, head=3, stage="scores"), step_of(ckpt, 14, text)
     view = options(page)

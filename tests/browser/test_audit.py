@@ -18,6 +18,7 @@ from ui.access.visitors import LECTURER
 from ui.lessons.stop_links import fields_of
 from ui.page.pages import EVERY_PAGE, HOME
 
+from .conftest import settle
 from .rooms import FORMS, frames
 
 ONE_VISITOR = True  # opens all addresses in turn
@@ -198,7 +199,7 @@ class Audit:
         return "\n".join(f"{fault}\n    at {'; '.join(where)}" for fault, where in self.found.items())
 
 
-def open_boxes(page, settle):
+def open_boxes(page):
     """Opens every expander on the page, and those inside them."""
     for _ in range(5):  # nested ones appear after a rerun
         if not page.evaluate("""() => {
@@ -210,7 +211,7 @@ def open_boxes(page, settle):
         settle(page)
 
 
-def popovers(page, settle):
+def popovers(page):
     """Opens each popover in turn."""
     buttons = page.locator("[data-testid=stMain] [data-testid=stPopoverButton]:enabled")
     for at in range(buttons.count()):
@@ -225,7 +226,7 @@ def popovers(page, settle):
         page.get_by_test_id("stPopoverBody").wait_for(state="detached")
 
 
-def audit_address(name, page, settle, touch, *, whole):
+def audit_address(name, page, touch, *, whole):
     """All faults of an open page that an address names. whole: at every size, and with all that opens."""
     audit, lesson = Audit(page, settle), "lesson=" in ADDRESSES[name]
     for size in SIZES if whole else (PHONE, PROJECTOR):
@@ -246,15 +247,15 @@ def audit_address(name, page, settle, touch, *, whole):
             audit.axe(**STRUCTURE)
     opens = whole and not lesson and not name.endswith(" long")  # with a long text the same opens
     if opens:
-        open_boxes(page, settle)
-        for _ in popovers(page, settle):
+        open_boxes(page)
+        for _ in popovers(page):
             audit.axe("[data-testid=stPopoverBody]")
     audit.axe()
     audit.ask("outside")
     audit.dark(audit.theme == "light")
     audit.axe(**CONTRAST)
     if opens:
-        for _ in popovers(page, settle):
+        for _ in popovers(page):
             audit.axe("[data-testid=stPopoverBody]", **CONTRAST)
     if not lesson:
         audit.at(PROJECTOR)
@@ -272,10 +273,10 @@ def audit_address(name, page, settle, touch, *, whole):
 
 
 @pytest.fixture
-def fit(reach, settle, touch, complaints):
+def fit(reach, touch, complaints):
     """Audits an address: `fit("/translate", whole=True)`."""
     def fit(name, *, whole):
-        audit = audit_address(name, reach(ADDRESSES[name]), settle, touch, whole=whole)
+        audit = audit_address(name, reach(ADDRESSES[name]), touch, whole=whole)
         audit.note(complaints)
         assert not audit.found, f"{ADDRESSES[name]}\n{audit.fails()}"
 
@@ -400,7 +401,7 @@ MAIN = {"phone": ["shown {}", f"{FORMS[0]}, answer"], "wall": ["shown", f"{FORMS
         "lectern": ["strip, asked"], "remote": ["asked"], "looking": ["strip"], "plain": ["/r", "/lead"]}  # states
 
 
-def audit_face(face, room, visitor, settle, *, whole):
+def audit_face(face, room, visitor, *, whole):
     """All faults of a face of a room. whole: in all its states, with each kind of question, at all sizes."""
     states, sizes = FACES[face]
     page, audit = visitor(*sizes[0]), None
@@ -415,11 +416,11 @@ def audit_face(face, room, visitor, settle, *, whole):
 
 
 @pytest.mark.parametrize("face", FACES)
-def test_a_face_of_a_room_is_fit_for_everybody(face, room, visitor, settle):
-    audit_face(face, room, visitor, settle, whole=False)
+def test_a_face_of_a_room_is_fit_for_everybody(face, room, visitor):
+    audit_face(face, room, visitor, whole=False)
 
 
 @pytest.mark.rare("minutes: every kind of question on every face of a room, at every size")
 @pytest.mark.parametrize("face", FACES)
-def test_a_face_of_a_room_is_fit_for_everybody_with_every_question_at_every_size(face, room, visitor, settle):
-    audit_face(face, room, visitor, settle, whole=True)
+def test_a_face_of_a_room_is_fit_for_everybody_with_every_question_at_every_size(face, room, visitor):
+    audit_face(face, room, visitor, whole=True)

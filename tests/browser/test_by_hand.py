@@ -2,13 +2,13 @@
 
 import pytest
 
-from .conftest import SIZES, in_window
+from .conftest import SIZES, in_window, reached, settle, windows
 
 NUMBERS = """name => [...document.querySelectorAll(`[data-name="${name}"] td[title]:not(.sum)`)]
   .map(cell => Number(cell.title))"""
 
 
-def test_words_move_masks_hide_and_positions_are_added_while_the_settings_stay_open(visit, reached, settle):
+def test_words_move_masks_hide_and_positions_are_added_while_the_settings_stay_open(visit):
     page = visit("/by_hand?query=1")
     page.get_by_role("button", name="Settings:").click()
     settle(page)
@@ -34,7 +34,7 @@ def test_words_move_masks_hide_and_positions_are_added_while_the_settings_stay_o
 
 
 @pytest.mark.rare("five steps in three windows")
-def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit, windows, reached, settle):
+def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit):
     page = visit("/by_hand")
     coffee, last = page.get_by_role("radio", name="coffee").first, page.locator('[data-name="context = weights v"]')
     onward = page.get_by_role("button", name="Next")
@@ -60,8 +60,7 @@ def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit, windows,
 
 
 @pytest.mark.rare("wide matrices on a telephone and in three windows")
-def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so_and_wide_numbers_leave_a_page_as_wide_as_it_is(
-        visit, page, settle, windows, reached):
+def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so_and_wide_numbers_leave_a_page_as_wide_as_it_is(visit, page):
     visit("/by_hand?d_k=24&mask=causal&text=a+b+c+d+e+f+g+h+incomprehensible")
     page.set_viewport_size({"width": 390, "height": 844})  # now, for a telephone begins with one step
     matrices = settle(page).locator(".matrix").evaluate_all("""all => all.filter(one => one.offsetParent).map(one => [

@@ -2,7 +2,7 @@
 
 from transformer.by_hand.stages import ByHand, Settings
 
-from .conftest import SIZES, in_window
+from .conftest import SIZES, address, in_window, reached, settle, windows
 
 FOCUSED = "cell => cell.getRootNode().activeElement === cell"
 WEIGHTS = [f"{weight:.2f}" for weight in ByHand(Settings()).heads[0].weights[6].tolist()]
@@ -12,7 +12,7 @@ def marks(page) -> list[str]:
     return page.locator(".exercise .mark").all_text_contents()
 
 
-def test_a_row_is_filled_in_shown_begun_again_and_kept(visit, address, reached, settle, windows):
+def test_a_row_is_filled_in_shown_begun_again_and_kept(visit):
     page = visit("/by_hand?part=exercise&step=softmax")  # of the last word
     cells = page.locator(".exercise input")
     cells.first.wait_for()

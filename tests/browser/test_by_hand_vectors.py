@@ -6,7 +6,7 @@ import pytest
 
 from tests.waiting import until
 
-from .conftest import new_tab
+from .conftest import address, go, new_tab, reached, settle
 
 LINK = "/by_hand?text=The+house+is+white.&part=vectors&kind=decoder&layer=1&head=1&row=3"
 LA, MAISON = "1", "2"  # positions of keys
@@ -47,7 +47,7 @@ def status(page) -> str:
     return page.locator(".vectors .status").text_content()
 
 
-def test_an_arrow_dragged_along_the_query_takes_the_weight_and_is_put_back(vectors, reached, address, settle):
+def test_an_arrow_dragged_along_the_query_takes_the_weight_and_is_put_back(vectors):
     page = vectors
     assert (weight(page, LA), weight(page, MAISON)) == (92, 4.5)
     assert status(page).startswith(OWN) and page.get_by_role("button", name="Put all back").is_disabled()
@@ -77,7 +77,7 @@ def test_an_arrow_dragged_along_the_query_takes_the_weight_and_is_put_back(vecto
 
 
 @pytest.mark.rare("two other ways to drag")
-def test_the_arrow_keys_move_an_arrow_and_not_the_page_and_on_a_projector_it_stays_under_the_pointer(vectors, settle):
+def test_the_arrow_keys_move_an_arrow_and_not_the_page_and_on_a_projector_it_stays_under_the_pointer(vectors):
     page = vectors
     page.set_viewport_size({"width": 1280, "height": 720})
     key = page.locator(f".vectors g[data-id='{MAISON}']")
@@ -110,7 +110,7 @@ def test_the_arrow_keys_move_an_arrow_and_not_the_page_and_on_a_projector_it_sta
     assert weight(page, MAISON) > before
 
 
-def test_the_temperature_makes_weights_sharp_or_alike_and_a_scrolled_page_no_taller_picture(vectors, reached):
+def test_the_temperature_makes_weights_sharp_or_alike_and_a_scrolled_page_no_taller_picture(vectors):
     page = vectors
     slider = page.get_by_role("slider", name="Temperature")
     slider.focus()
@@ -135,7 +135,7 @@ def test_the_temperature_makes_weights_sharp_or_alike_and_a_scrolled_page_no_tal
 
 
 @pytest.mark.rare("a third way to drag")
-def test_a_finger_drags_an_arrow_and_scrolls_beside_it(chromium, app_url, go):
+def test_a_finger_drags_an_arrow_and_scrolls_beside_it(chromium, app_url):
     page = new_tab(chromium, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     go(page, app_url + LINK)
     page.locator(".vectors[data-drawn]").wait_for()

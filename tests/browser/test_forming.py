@@ -15,7 +15,7 @@ from transformer.openings import OPENINGS
 from transformer.paths import ROOT
 from transformer.training.event_file import read_events, sentence
 
-from .conftest import on_cell, on_tile, saved
+from .conftest import on_cell, on_tile, reached, saved
 
 TRANSLATE = ROOT / "checkpoints" / "translate"
 STEPS = sorted(int(path.stem) for path in (TRANSLATE / "attention").glob("*.safetensors"))  # recorded
@@ -79,7 +79,7 @@ def expected(weights):
             "first": np.mean(weights[:, 0])}
 
 
-def test_training_is_moved_through_by_keys_and_by_dragging_and_the_table_follows(opened, reached, complaints):
+def test_training_is_moved_through_by_keys_and_by_dragging_and_the_table_follows(opened, complaints):
     page = opened(forming_step=MIDDLE, forming_layer=1, forming_head=2)
     slider = page.get_by_role("slider", name="Training step")
     slider.focus()
@@ -108,7 +108,7 @@ def test_training_is_moved_through_by_keys_and_by_dragging_and_the_table_follows
     assert not complaints
 
 
-def test_an_event_and_its_mark_on_the_curve_lead_to_its_step_and_its_head(opened, reached):
+def test_an_event_and_its_mark_on_the_curve_lead_to_its_step_and_its_head(opened):
     page = opened(forming_step=0, forming_kind="decoder")
     event = next(event for event in read_events(TRANSLATE) if event["measure"] == "alignment")
     page.get_by_role("button", name=sentence(event), exact=True).click()
@@ -143,7 +143,7 @@ def test_the_newest_events_are_in_sight_at_every_step(opened):
             page.keyboard.press("ArrowRight")
 
 
-def test_heads_kinds_and_sentences_are_chosen_and_their_weights_said(opened, reached):
+def test_heads_kinds_and_sentences_are_chosen_and_their_weights_said(opened):
     page = opened(forming_step=MIDDLE, forming_kind="cross", forming_sentence=2)
     view = page.locator(".forming")
     view.locator(".grid").click(position=on_tile(view, TOP, RIGHT))
@@ -222,7 +222,7 @@ def test_a_live_run_goes_on_without_losing_the_readers_place(opened, live):
 
 
 @pytest.mark.rare("seconds: a message that is lost, two files, and a projector")
-def test_what_was_lost_is_asked_again_files_say_what_they_are_of_and_a_curve_is_sharp_on_a_projector(opened, reached):
+def test_what_was_lost_is_asked_again_files_say_what_they_are_of_and_a_curve_is_sharp_on_a_projector(opened):
     page = opened(forming_step=MIDDLE, forming_layer=1, forming_head=2, forming_kind="decoder")
     page.locator(".forming").evaluate("""root => {
       const { view } = root, send = view.send;

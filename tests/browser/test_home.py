@@ -7,7 +7,7 @@ import transformer
 from ui.components.shell import menu_widths
 from ui.page.pages import EVERY_PAGE
 
-from .conftest import OUTPUT, at_step
+from .conftest import OUTPUT, at_step, chips, reached, settle, windows
 
 LEAST_ROW = 15  # px: of lines with their tokens
 LAST = f"{transformer.describe('translate').step:,}"  # of training
@@ -20,8 +20,7 @@ def there(page, name):
     page.wait_for_url(f"**{PAGES[name]}*")
 
 
-def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_over(visit, settle, windows, chips,
-                                                                                   touch, complaints):
+def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_over(visit, touch, complaints):
     page = visit("/")
     at_step(page, 3)
     page.locator(OUTPUT).evaluate("""shown => {
@@ -53,8 +52,7 @@ def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_ov
     assert complaints == []
 
 
-def test_the_whole_model_is_fetched_when_it_is_seen_and_leads_to_the_step_that_it_shows(page, visit, reached, settle,
-                                                                                        complaints):
+def test_the_whole_model_is_fetched_when_it_is_seen_and_leads_to_the_step_that_it_shows(page, visit, complaints):
     page.emulate_media(reduced_motion="reduce")
     page.set_viewport_size({"width": 390, "height": 844})
     scripts = []
@@ -100,7 +98,7 @@ def test_every_page_stands_in_the_menu_and_a_click_anywhere_on_a_card_opens_it(p
     page.wait_for_url("**/masks*")
 
 
-def test_a_tour_leaves_one_place_in_the_history_for_each_page(visit, settle, reached, complaints):
+def test_a_tour_leaves_one_place_in_the_history_for_each_page(visit, complaints):
     page = visit("/write?text=KING&step=1")  # a link opened first
     for name in PAGES:
         expect(page.get_by_test_id("stTopNavLink").filter(has_text=name)).to_be_visible()

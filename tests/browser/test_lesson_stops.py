@@ -14,6 +14,8 @@ from playwright.sync_api import expect
 from transformer.lessons.parsing import parse
 from transformer.paths import ROOT
 
+from .conftest import settle
+
 WIDTH, HEIGHT, STRIP = 1280, 720, 44  # px; the strip of a lesson or a room in one line
 
 
@@ -142,7 +144,7 @@ COVERED = f"""([selectors, width, height]) => {{
 
 @pytest.mark.parametrize(("at", "stop"), first_of_each_page(enumerate(parse(
     (ROOT / "lessons" / f"{ALONE}.md").read_bytes(), ALONE).stops, 1)))
-def test_what_a_stop_is_about_is_above_the_strip_for_who_takes_it_alone(at, stop, page, reach, settle):
+def test_what_a_stop_is_about_is_above_the_strip_for_who_takes_it_alone(at, stop, page, reach):
     """In a small window and, when that is turned into one of a telephone's size, in that one."""
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
     shown = reach(f"/{stop.page}?{urlencode({**stop.params, 'lesson': ALONE, 'stop': at})}")

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 import transformer
 
-from .conftest import INKED
+from .conftest import INKED, reached, windows
 
 PHONE, LAPTOP = (390, 844), (1440, 900)
 SIZES = {"d_model": 32, "d_ff": 32, "head_dim": 4, "max_len": 640, "encoder_layers": 0, "positions": "rotary"}
@@ -29,7 +29,7 @@ def places(page):
     }""")
 
 
-def test_many_heads_are_chosen_on_the_map_large_and_by_keys(visit, windows, many, reached):
+def test_many_heads_are_chosen_on_the_map_large_and_by_keys(visit, many):
     page = visit(f"/write?{urlencode({'checkpoint': many, 'text': TEXT[:40], 'step': 0, 'layer': 7, 'head': 2})}")
     grid = page.locator("canvas.grid")
     for _ in windows(page, [LAPTOP, PHONE]):
@@ -57,7 +57,7 @@ def test_many_heads_are_chosen_on_the_map_large_and_by_keys(visit, windows, many
     reached(page, layer=second[0], head=second[1])
 
 
-def test_a_long_text_is_drawn_through_a_window_that_keys_and_clicks_move(visit, many, reached):
+def test_a_long_text_is_drawn_through_a_window_that_keys_and_clicks_move(visit, many):
     page = visit(f"/write?{urlencode({'checkpoint': many, 'text': TEXT[:500], 'step': 0})}")
     whole = page.locator("canvas.text")
     assert "queries 244 to 499 of 500" in whole.get_attribute("title")

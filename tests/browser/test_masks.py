@@ -2,12 +2,12 @@
 
 import pytest
 
-from .conftest import SIZES, in_window
+from .conftest import SIZES, in_window, reached, windows
 
 
 @pytest.mark.parametrize("sizes", [SIZES[-1:], pytest.param(SIZES, marks=pytest.mark.rare(
     "the other masks, in the other windows"))], ids=["telephone", "all"])
-def test_a_mask_a_switch_and_what_they_change_are_on_one_screen_and_boxes_are_labelled(sizes, visit, windows, reached):
+def test_a_mask_a_switch_and_what_they_change_are_on_one_screen_and_boxes_are_labelled(sizes, visit):
     page, masks = visit("/masks"), {"Causal": "causal", "Source padding": "source", "Cross": "cross",
                                     "Target padding": "target", "Target and causal": "decoder"}
     choosers = page.get_by_role("radiogroup", name="Mask")

@@ -92,7 +92,7 @@ def test_a_level_is_a_picture_of_each_kind_and_its_numbers_are_those_of_the_libr
 
 @pytest.mark.rare("250 frames; its scenes are tested in node, and one film is made by test_film.py")
 @pytest.mark.parametrize("name", ["translate", "classify"])
-def test_the_zoom_is_a_film_that_holds_at_every_level_and_one_is_back_where_one_was(page, look, address, shipped, name):
+def test_the_zoom_is_a_film_that_holds_at_every_level_and_one_is_back_where_one_was(page, look, shipped, name):
     saves = look(name, "layer")
     file, data = kept(page, saves, "gif")
     assert file == f"{shipped(name).id}-model-zoom.gif"

@@ -7,6 +7,8 @@ from playwright.sync_api import expect
 
 from transformer.attention_view.shared import CHOICES
 
+from .conftest import reached
+
 LOOK = "text=I+like+red+wine.&step=5&kind=cross&layer=1&head=0&view=model"
 LEVELS = CHOICES["level"]
 PAGES = {"translate": f"/translate?{LOOK}", "write": "/write?text=ROMEO%3A&step=8&view=model&layer=1&head=2",
@@ -52,7 +54,7 @@ def on_screen(page, node):
 
 @pytest.mark.parametrize("name", [
     "translate", pytest.param("write", marks=AGAIN), pytest.param("classify", marks=AGAIN)])
-def test_keys_go_from_the_whole_to_a_number_and_back_and_write_the_address(look, reached, name, complaints):
+def test_keys_go_from_the_whole_to_a_number_and_back_and_write_the_address(look, name, complaints):
     page = look(PAGES[name])
     canvas(page).focus()
     for key, level in zip(("Enter", "+", "Enter", "+", "Enter"), LEVELS[1:], strict=True):
@@ -69,7 +71,7 @@ def test_keys_go_from_the_whole_to_a_number_and_back_and_write_the_address(look,
     assert complaints == []
 
 
-def test_the_back_button_goes_back_through_the_levels_and_the_keys_of_the_page_step_at_each(look, reached):
+def test_the_back_button_goes_back_through_the_levels_and_the_keys_of_the_page_step_at_each(look):
     page = look()
     canvas(page).focus()
     for level in LEVELS[1:4]:
@@ -85,7 +87,7 @@ def test_the_back_button_goes_back_through_the_levels_and_the_keys_of_the_page_s
         reached(page, step=step, level="stack")
 
 
-def test_arrows_move_about_in_the_picture_that_has_the_focus_and_each_part_is_heard(look, reached):
+def test_arrows_move_about_in_the_picture_that_has_the_focus_and_each_part_is_heard(look):
     page = look(level="layer")
     live = page.locator(".attention-view > output.unseen")
     canvas(page).focus()
@@ -100,7 +102,7 @@ def test_arrows_move_about_in_the_picture_that_has_the_focus_and_each_part_is_he
     reached(page, step=5)
 
 
-def test_a_double_click_and_the_wheel_go_to_what_is_under_the_pointer_and_keys_zoom_without_the_focus(look, reached):
+def test_a_double_click_and_the_wheel_go_to_what_is_under_the_pointer_and_keys_zoom_without_the_focus(look):
     page = look()
     x, _ = on_screen(page, "places.partsOf(places.layer('decoder', 1)).find(({ type }) => type === 'sum')")
     _, y = on_screen(page, "places.layer('decoder', 1)")
@@ -125,7 +127,7 @@ def test_a_double_click_and_the_wheel_go_to_what_is_under_the_pointer_and_keys_z
     at_level(page, "whole")
 
 
-def test_two_fingers_pull_the_picture_nearer(look, page, touch, reached):
+def test_two_fingers_pull_the_picture_nearer(look, page, touch):
     look(level="stack")
     touch(True)
     session = page.context.new_cdp_session(page)
@@ -148,7 +150,7 @@ def test_two_fingers_pull_the_picture_nearer(look, page, touch, reached):
 
 
 @pytest.mark.parametrize("name", ["translate", pytest.param("write", marks=AGAIN), "classify"])
-def test_a_remote_walks_through_the_levels_on_the_whole_page_and_the_arrows_step(look, reached, name):
+def test_a_remote_walks_through_the_levels_on_the_whole_page_and_the_arrows_step(look, name):
     page = look(PAGES[name], present=1)
     step = re.search(r"step=(\d+)", PAGES[name])
     for key, level in zip(("PageDown", "Space", "PageDown", "Space", "PageDown"), LEVELS[1:], strict=True):
@@ -221,7 +223,7 @@ def test_a_head_that_is_off_is_crossed_out_and_said(look):
     expect(page.get_by_role("application", name=re.compile("was changed in one place"))).to_have_count(1)
 
 
-def test_presented_what_is_hidden_is_not_in_the_picture_and_a_remote_steps_again_in_the_other_views(look, reached):
+def test_presented_what_is_hidden_is_not_in_the_picture_and_a_remote_steps_again_in_the_other_views(look):
     page = look(present=1)
     page.keyboard.press("h")
     expect(page.locator(".bars.covered")).to_have_count(1)
@@ -236,7 +238,7 @@ def test_presented_what_is_hidden_is_not_in_the_picture_and_a_remote_steps_again
     reached(page, step=6)
 
 
-def test_a_text_of_more_tokens_than_are_drawn_is_stepped_and_zoomed(look, reached, complaints):
+def test_a_text_of_more_tokens_than_are_drawn_is_stepped_and_zoomed(look, complaints):
     page = look("/write?text=" + "To+be+or+not+" * 30 + "&step=12&view=model&layer=1&head=2")  # 398 characters and 12
     last, all_keys, drawn = page.locator(".attention-view").evaluate("""({ view: { message } }) => {
       const { model, shapes, kinds } = message;

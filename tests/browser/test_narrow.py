@@ -3,12 +3,12 @@
 
 from benchmarks.visit import Count
 
-from .conftest import new_tab
+from .conftest import go, new_tab, reached
 
 FIRST, STEP = 1_500_000, 50_000  # bytes: a first page, and a step
 
 
-def test_a_first_page_and_a_step_weigh_little(chromium, app_url, go, reached):
+def test_a_first_page_and_a_step_weigh_little(chromium, app_url):
     """For a telephone, which is touched, of somebody who was never here."""
     phone = new_tab(chromium, viewport={"width": 360, "height": 740}, device_scale_factor=2, has_touch=True,
                     is_mobile=True)

@@ -11,7 +11,7 @@ from tests.server.provider import providing, sign_in_file
 from tests.waiting import listens, until
 from ui.server.workers import hold
 
-from .conftest import new_tab
+from .conftest import go, new_tab, settle
 
 pytestmark = pytest.mark.rare("a provider, and a server of its own for each way")
 TEACHES = "Others may start runs"
@@ -48,7 +48,7 @@ def menu(page):
     return found
 
 
-def test_two_people_sign_in_and_out(visitor, settle, go, required):
+def test_two_people_sign_in_and_out(visitor, required):
     for name, teaches in (("Ada", True), ("Ben", False)):
         page = visitor()
         page.goto(f"{required}/write?text=To+be", wait_until="domcontentloaded")
@@ -70,7 +70,7 @@ def test_two_people_sign_in_and_out(visitor, settle, go, required):
         expect(page.get_by_text(TEACHES)).to_have_count(0)
 
 
-def test_behind_a_proxy_over_https(chromium, signing, go, tmp_path):
+def test_behind_a_proxy_over_https(chromium, signing, tmp_path):
     if not (caddy := shutil.which("caddy")):
         pytest.skip("no caddy on the PATH")
     held = [hold("127.0.0.1", [0]) for _ in range(2)]

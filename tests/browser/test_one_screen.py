@@ -8,6 +8,8 @@ from playwright.sync_api import expect
 
 from tests.browser.test_audit import LONG, PHONE, PROJECTOR, WIDE
 
+from .conftest import reached, settle, windows
+
 PRODUCT = 160  # px, of what is between two tokens
 
 
@@ -27,7 +29,7 @@ def moved(before, page, *where):
 
 
 @pytest.mark.parametrize("name", ["translate", "classify"])
-def test_what_is_chosen_shows_on_one_screen_and_moves_nothing(name, visit, windows, reached, settle):
+def test_what_is_chosen_shows_on_one_screen_and_moves_nothing(name, visit):
     page = visit(f"/{name}?{urlencode({'text': LONG, 'step': 0})}")
     for nth, size in enumerate(windows(page, [PROJECTOR, PHONE]), 1):
         first = boxes_of(page)
@@ -57,7 +59,7 @@ def test_what_is_chosen_shows_on_one_screen_and_moves_nothing(name, visit, windo
 
 
 @pytest.mark.rare("test_audit.py has the same page on one screen")
-def test_a_step_of_a_training_moves_nothing(visit, windows, settle):
+def test_a_step_of_a_training_moves_nothing(visit):
     page = visit("/train?run=checkpoints/translate&forming_step=0")
     page.locator(".forming[data-drawn]").wait_for()
     for _ in windows(page, [WIDE, PROJECTOR]):
@@ -71,7 +73,7 @@ def test_a_step_of_a_training_moves_nothing(visit, windows, settle):
 
 
 @pytest.mark.rare("most of a minute: five views in two windows")
-def test_a_view_of_heads_answers_beside_what_is_clicked(visit, windows, reached):
+def test_a_view_of_heads_answers_beside_what_is_clicked(visit):
     """view -> what is clicked, at which of the sizes, what the address then says, and where the answer is."""
     clicks = {
         "roles": lambda nth: (f'.head-maps [data-at^="previous/0/cross:0:{nth}"]', {"role_layer": 0, "role_head": nth},

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import CLOSED, launched, new_tab, saved
+from .conftest import CLOSED, go, launched, new_tab, saved
 
 pytestmark = pytest.mark.rare("a browser of its own, for a class that has no https")
 NAME = f"{socket.gethostname().lower()}.local"  # one that the server answers to
@@ -21,7 +21,7 @@ def classroom(chromium):
 
 
 @pytest.fixture
-def visit_by_name(classroom, app_url, go):
+def visit_by_name(classroom, app_url):
     def visit_by_name(address):
         page = go(classroom, f"http://{NAME}:{urlsplit(app_url).port}{address}")
         assert not page.evaluate("isSecureContext")

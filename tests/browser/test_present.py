@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from .conftest import address, reached, settle, windows
+
 TEXT = "She+is+not+as+tall+as+her+brother."
 HIDDEN = [".st-key-translate_example", ".st-key-translate_text", ".st-key-translate_details", ".stHeading h1",
           ".st-key-translate_save_page", "[data-testid=stHeader]"]
@@ -24,7 +26,7 @@ def whole(page):
 
 
 @pytest.mark.rare("the same keys on a page without steps")
-def test_a_presenter_walks_down_a_page_darkens_it_and_leaves_the_keys_at_its_ends_to_others(visit, page, reached):
+def test_a_presenter_walks_down_a_page_darkens_it_and_leaves_the_keys_at_its_ends_to_others(visit, page):
     page.set_viewport_size({"width": 1280, "height": 720})
     visit("/train?view=runs&present=1")  # fits on a screen
     page.evaluate("""() => {
@@ -56,7 +58,7 @@ def test_a_presenter_walks_down_a_page_darkens_it_and_leaves_the_keys_at_its_end
 @pytest.mark.parametrize(("address", "chosen"), [
     ("/train?run=checkpoints/translate", ["checkpoints/translate"]),
     ("/classify?show=toy", ["Train one in three seconds"])])
-def test_what_was_chosen_beside_the_title_stays_chosen(address, chosen, visit, theirs, reached, settle):
+def test_what_was_chosen_beside_the_title_stays_chosen(chosen, visit, theirs):
     """theirs: a run, which comes first in the list of runs."""
     page = visit(address)
 
@@ -94,7 +96,7 @@ def test_a_term_is_explained_inside_the_window_by_hover_focus_and_tap(visit_anew
     expect(explanation).to_have_count(0)
 
 
-def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, reached, settle, address, complaints):
+def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, complaints):
     page = visit(f"/translate?text={TEXT}&step=2&kind=cross&layer=1&head=0")
     back = page.get_by_role("toolbar", name="Steps").get_by_role("button", name="Back")
     page.get_by_role("toolbar", name="Steps").get_by_label("Steps a second").fill("8")
@@ -134,7 +136,7 @@ def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, 
     assert complaints == []
 
 
-def test_the_pointer_finds_cells_heads_and_candidates_in_large_type_on_every_projector(visit, reached, windows):
+def test_the_pointer_finds_cells_heads_and_candidates_in_large_type_on_every_projector(visit):
     page = visit("/translate?text=We+have+to+go+home+before+it+gets+dark.&step=14&kind=cross&layer=1&head=0&present=1")
     for _ in windows(page, [(1024, 768), (1280, 720), (1440, 900)]):
         whole(page)
@@ -158,7 +160,7 @@ def test_the_pointer_finds_cells_heads_and_candidates_in_large_type_on_every_pro
     expect(page.locator(".tokens .picked bdi")).to_have_text(token)
 
 
-def test_a_link_presents_and_leave_is_a_button(visit, reached):
+def test_a_link_presents_and_leave_is_a_button(visit):
     page = visit("/translate?text=I+like+red+wine.&step=0&kind=cross&layer=1&head=0&present=1")
     expect(page.locator('.attention-view[data-drawn="cross,1,0,1"]')).to_have_count(1)  # its one row
     page = visit("/write?text=ROMEO%3A&step=60&present=1")

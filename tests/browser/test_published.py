@@ -16,7 +16,7 @@ from transformer.publishing.page import page as published_page
 from transformer.publishing.page import publish
 from ui.figures.labels import plain_label
 
-from .conftest import OUTPUT, SIZES, at_step
+from .conftest import OUTPUT, SIZES, at_step, bars, chips
 from .rooms import frames
 
 ONE_VISITOR = True
@@ -111,7 +111,7 @@ def worked_off(page):
         page.evaluate("window.headsup.run('classify', 'x').then(() => {})")
 
 
-def test_a_file_steps_as_the_library_does_with_the_keys_of_the_app(arrived, shipped, chips, bars):
+def test_a_file_steps_as_the_library_does_with_the_keys_of_the_app(arrived, shipped):
     path = list(transformer.steps(shipped("translate"), TEXT))
     page = arrived(text=TEXT, kind="cross", layer=1, head=3)
     at_step(page, len(path) - 1, len(path) - 1)

@@ -5,6 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
+from .conftest import address, reached, settle
 from .conftest import saved as saved_by
 
 DROP = """([name, text]) => {
@@ -25,7 +26,7 @@ def drop(page, text, name="a.view.json"):
     assert page.evaluate(DROP, [name, text])  # or the browser would leave for the file
 
 
-def test_a_text_too_long_for_a_link_is_saved_and_opened_by_dropping_it(visit, visit_anew, settle, address):
+def test_a_text_too_long_for_a_link_is_saved_and_opened_by_dropping_it(visit, visit_anew):
     page = visit("/positions")
     drop(page, saved(text=LONG, step="2", layer="1", temperature="0.3"))
     page.wait_for_url("**/write?**")
@@ -44,7 +45,7 @@ def test_a_text_too_long_for_a_link_is_saved_and_opened_by_dropping_it(visit, vi
 
 
 @pytest.mark.rare("a race")
-def test_a_step_taken_as_a_view_opens_is_left_with_its_page(visit, settle):
+def test_a_step_taken_as_a_view_opens_is_left_with_its_page(visit):
     """It is asked for while the other page comes, which then stays."""
     page = visit("/")
     for ms in (0, 0, 5, 10):
@@ -59,7 +60,7 @@ def test_a_step_taken_as_a_view_opens_is_left_with_its_page(visit, settle):
 
 
 @pytest.mark.rare("tests/test_saved_view.py has the refusals")
-def test_a_view_is_chosen_from_the_menu_and_a_file_that_is_none_is_refused_with_a_sentence(visit, reached, tmp_path):
+def test_a_view_is_chosen_from_the_menu_and_a_file_that_is_none_is_refused_with_a_sentence(visit, tmp_path):
     page = visit("/positions")
     for text, message in ((saved("../app"), "does not exist here"), (" " * 1_000_001, "at most 1,000,000 bytes")):
         drop(page, text)

@@ -5,10 +5,12 @@ import signal
 import pytest
 from playwright.sync_api import TimeoutError
 
+from .conftest import address, settle
+
 pytestmark = pytest.mark.rare("what the tests wait with, which few change")
 
 
-def test_a_page_is_not_settled_before_a_server_that_answers_late_has_answered(app, visit, settle, address):
+def test_a_page_is_not_settled_before_a_server_that_answers_late_has_answered(app, visit):
     page = visit("/translate?text=I+am+cold.&step=1")
     server, *_ = app
     server.send_signal(signal.SIGSTOP)
@@ -22,7 +24,7 @@ def test_a_page_is_not_settled_before_a_server_that_answers_late_has_answered(ap
 
 
 @pytest.mark.own_visitor
-def test_a_page_is_not_settled_before_a_script_that_draws_nothing_has_come(page, app_url, settle):
+def test_a_page_is_not_settled_before_a_script_that_draws_nothing_has_come(page, app_url):
     """That of what is round every page, which takes the files dropped on it."""
     held = []
     page.route("**/scripts/shell-*.js", lambda route: held.append(route))

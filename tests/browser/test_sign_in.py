@@ -2,9 +2,11 @@
 
 from playwright.sync_api import expect
 
+from .conftest import address, settle
 
-def test_the_teachers_link_opens_once_leaves_no_code_behind_and_signs_out(page, visit, visitor, settle, teachers_link,
-                                                                          app_url, theirs):
+
+def test_the_teachers_link_opens_once_leaves_no_code_behind_and_signs_out(
+        page, visit, visitor, teachers_link, app_url, theirs):
     def stop():
         return visit(f"/train?view=watch&run={theirs.name}").get_by_role("button", name="Stop", exact=True)
 
@@ -37,8 +39,8 @@ def test_the_teachers_link_opens_once_leaves_no_code_behind_and_signs_out(page, 
     expect(stop()).to_be_disabled()
 
 
-def test_a_key_stays_whatever_a_link_says_and_moves_to_another_browser_by_a_code(context, visitor, visit, settle,
-                                                                                 address, app_url, complaints):
+def test_a_key_stays_whatever_a_link_says_and_moves_to_another_browser_by_a_code(
+        context, visitor, visit, app_url, complaints):
     def key(context):
         return next(cookie["value"] for cookie in context.cookies() if cookie["name"] == "headsup_visitor")
 

@@ -7,12 +7,12 @@ import transformer
 from transformer.attention_view.message import Selection
 from transformer.attention_view.offline_page import page as offline_page
 
-from .conftest import at_step
+from .conftest import at_step, bars
 
 TEXT = "I like red wine."
 
 
-def test_a_file_steps_without_a_server_as_the_library_did_and_shows_every_head(alone, shipped, tmp_path, chips, bars):
+def test_a_file_steps_without_a_server_as_the_library_did_and_shows_every_head(alone, shipped, tmp_path):
     path = list(transformer.steps(shipped("translate"), TEXT))
     last = len(path) - 1
     (file := tmp_path / "steps.html").write_text(offline_page(path[-1], Selection("cross", 1, 3)), "utf-8")

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, progress, stop
 
-from .conftest import wait_until
+from .conftest import address, go, reached, settle, wait_until
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def points(page):
 
 @pytest.mark.rare("a server that is killed under a run")
 def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_and_gone_on_with(
-        server, corpus, page, settle, go, tmp_path, address):
+        server, corpus, page, tmp_path):
     process, url = server()
     go(page, f"{url}/train?view=new&task=language-model&preset=shakespeare")
     page.get_by_text("Sizes and training").click()
@@ -113,7 +113,7 @@ def losses(folder):
     return {row["step"]: row["loss"] for row in run_files.read(folder / "metrics.jsonl") if "loss" in row}
 
 
-def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, quick, reached, complaints):
+def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, quick, complaints):
     page = visit("/train?view=now")
     page.locator(".st-key-train_quick_reverse button").click()
     reached(page, view="watch", run="reverse")

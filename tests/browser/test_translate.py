@@ -12,7 +12,7 @@ from transformer.inference.decoding import Step
 from ui.figures import head_label, plain_label
 from ui.page.plain_text import end_of
 
-from .conftest import at_step, on_tile, wait_until
+from .conftest import at_step, bars, chips, numbers, on_tile, picture, reached, shows, wait_until
 
 PAGE, TEXT = "translate", "She is not as tall as her brother."
 
@@ -48,7 +48,7 @@ def control(page, action):
     return page.locator(f'[data-action="{action}"]')
 
 
-def test_a_sentence_typed_is_stepped_by_keys_and_buttons_as_the_library_does(visit, ckpt, path, shows, chips):
+def test_a_sentence_typed_is_stepped_by_keys_and_buttons_as_the_library_does(visit, ckpt, path):
     page, last = visit(f"/{PAGE}"), len(path) - 1
     write(page, TEXT)
     shows(page, path[last])  # a text opens finished
@@ -69,7 +69,7 @@ def test_a_sentence_typed_is_stepped_by_keys_and_buttons_as_the_library_does(vis
         shows(page, path[index])
 
 
-def test_presses_are_merged_and_never_lost(open_translate, ckpt, path, shows, complaints):
+def test_presses_are_merged_and_never_lost(open_translate, ckpt, path, complaints):
     page, index = open_translate(step=4), 4
     for way in "<>><<>><><<>>><<<>><><>><<><>><>":
         page.keyboard.press({"<": "ArrowLeft", ">": "ArrowRight"}[way])
@@ -90,7 +90,7 @@ def test_presses_are_merged_and_never_lost(open_translate, ckpt, path, shows, co
     assert complaints == []
 
 
-def test_keys_are_the_boxs_while_one_types_and_step_after_a_click_elsewhere(open_translate, path, shows, reached, ckpt):
+def test_keys_are_the_boxs_while_one_types_and_step_after_a_click_elsewhere(open_translate, path, ckpt):
     page = open_translate(step=3)
     box(page).click()
     for key in ("End", "ArrowLeft", "Home", "ArrowRight", "2", "p", "ArrowLeft", "0"):
@@ -123,7 +123,7 @@ def test_keys_are_the_boxs_while_one_types_and_step_after_a_click_elsewhere(open
 
 
 def test_a_bar_clicked_makes_a_branch_that_one_goes_back_from_and_a_link_brings_back(
-        open_translate, visit_anew, ckpt, path, shows, bars, picture, reached):
+        open_translate, visit_anew, ckpt, path):
     page = open_translate(step=0, kind="decoder", layer=1, head=2)
     candidate = path[0].top(10)[3]
     assert bars(page)[3][0] == plain_label(candidate.piece)
@@ -156,7 +156,7 @@ def test_a_bar_clicked_makes_a_branch_that_one_goes_back_from_and_a_link_brings_
         shows(page, step)
 
 
-def test_the_head_clicked_is_the_large_one_with_the_numbers_of_the_library(open_translate, path, numbers, reached):
+def test_the_head_clicked_is_the_large_one_with_the_numbers_of_the_library(open_translate, path):
     page, step = open_translate(step=4), path[4]
     for kind, layer, head in zip(KINDS, (2, 0, 1), (3, 2, 1), strict=True):
         page.get_by_role("radio", name=kind.capitalize()).click()
@@ -200,7 +200,7 @@ def test_a_link_is_copied_and_where_that_fails_to_be_copied_by_hand(open_transla
 
 
 @pytest.mark.own_visitor  # whose browser has no scripts yet
-def test_the_browsers_back_button_goes_back(page, visit, path, shows):
+def test_the_browsers_back_button_goes_back(page, visit, path):
     late = []  # the step view's script, on a busy machine
     page.route("**/scripts/step_view-*", lambda route: late.append(route))
     visit("/masks")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.server.conftest import need_caddy
 
-from .conftest import at_step, wait_until
+from .conftest import at_step, go, reached, settle, wait_until
 
 pytestmark = pytest.mark.rare("a server of two workers, which are killed")
 
@@ -22,7 +22,7 @@ def workers(serve, tmp_path):
     return url, log
 
 
-def test_a_page_whose_worker_is_killed_shows_the_same_step_again_and_goes_on(workers, page, settle, go, reached):
+def test_a_page_whose_worker_is_killed_shows_the_same_step_again_and_goes_on(workers, page):
     url, log = workers
     go(page, f"{url}/translate?text=I+like+red+wine.&step=3")
     for step in (4, 5):

@@ -7,6 +7,8 @@ from playwright.sync_api import expect
 
 import transformer
 
+from .conftest import reached, shows
+
 PAGE = "write"
 WARM = {"temperature": 1.2, "top_k": 8, "seed": 7}
 
@@ -19,7 +21,7 @@ BRIGHTNESS = """canvas => {
 }"""
 
 
-def test_lines_typed_go_on_with_the_same_seed_as_in_the_library_and_no_press_is_lost(visit, ckpt, shows):
+def test_lines_typed_go_on_with_the_same_seed_as_in_the_library_and_no_press_is_lost(visit, ckpt):
     page, text = visit(f"/{PAGE}?{urlencode(WARM)}"), "KING HENRY:\nMy lord,\n"
     path = list(transformer.steps(ckpt, text, max_steps=41, **WARM))
     page.get_by_role("textbox", name="How the text begins").fill(text)
@@ -39,7 +41,7 @@ def test_lines_typed_go_on_with_the_same_seed_as_in_the_library_and_no_press_is_
 
 
 @pytest.mark.rare("scrolling of a long text, and the second theme")
-def test_of_a_long_text_the_newest_is_in_sight_and_every_weight_is_said_in_light_and_dark(visit, ckpt, reached):
+def test_of_a_long_text_the_newest_is_in_sight_and_every_weight_is_said_in_light_and_dark(visit, ckpt):
     page = visit("/write?text=ROMEO%3A&step=200&layer=1&head=2&temperature=0")
     seen = """token => {
       const box = token.parentElement.getBoundingClientRect(), own = token.getBoundingClientRect();
