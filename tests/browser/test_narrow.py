@@ -1,6 +1,5 @@
 """What a telephone, 360 pixels wide, is sent: little."""
 
-
 from benchmarks.visit import Count
 
 from .conftest import go, new_tab, reached

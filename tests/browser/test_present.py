@@ -55,12 +55,12 @@ def test_a_presenter_walks_down_a_page_darkens_it_and_leaves_the_keys_at_its_end
 
 
 @pytest.mark.rare("two choosers that a presentation hides")
-@pytest.mark.parametrize(("address", "chosen"), [
+@pytest.mark.parametrize(("link", "chosen"), [
     ("/train?run=checkpoints/translate", ["checkpoints/translate"]),
     ("/classify?show=toy", ["Train one in three seconds"])])
-def test_what_was_chosen_beside_the_title_stays_chosen(chosen, visit, theirs):
+def test_what_was_chosen_beside_the_title_stays_chosen(link, chosen, visit, theirs):
     """theirs: a run, which comes first in the list of runs."""
-    page = visit(address)
+    page = visit(link)
 
     def now():
         return page.locator("[class*=_title]").evaluate("""line => [
