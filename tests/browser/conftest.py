@@ -503,7 +503,7 @@ def on_tile(view, layer, head):
 
 def on_cell(view, query, key):
     """Where a cell of the matrix is, in its canvas."""
-    made = view.evaluate("({ view }) => view.made ?? view.layout")
+    made = view.evaluate("({ view }) => view.layout ?? view.made")
     return {"x": made["gutter"]["left"] + (key + 0.5) * made["cell"][0],
             "y": made["gutter"]["top"] + (query + 0.5) * made["cell"][1]}
 

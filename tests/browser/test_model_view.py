@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from transformer.attention_view.shared import CHOICES
 
-from .conftest import reached
+from .conftest import reached, windows
 
 LOOK = "text=I+like+red+wine.&step=5&kind=cross&layer=1&head=0&view=model"
 LEVELS = CHOICES["level"]
@@ -176,10 +176,9 @@ def test_a_remote_walks_through_the_levels_on_the_whole_page_and_the_arrows_step
 
 
 def test_a_projector_shows_the_picture_whole_in_large_type(look, page):
-    for size in ((1280, 720), (1024, 768)):
-        page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-        for level in LEVELS:
-            look(present=1, level=level)
+    for level in LEVELS:
+        look(present=1, level=level)
+        for size in windows(page, ((1280, 720), (1024, 768))):
             at_level(page, level)
             where = f"{level} at {size}"
             assert page.get_by_test_id("stMain").evaluate("main => main.scrollHeight - main.clientHeight") <= 0, where

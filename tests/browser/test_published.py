@@ -229,6 +229,7 @@ def test_a_head_is_switched_off_and_on_again_also_before_the_first_picture(opene
     page.evaluate("""() => {
       document.querySelector(".settings").open = true;
       document.querySelector('[data-name="cross:0:1"]').click();
+      document.querySelector(".settings").open = false;
     }""")
     in_address(at_step(page, 2), step=2, heads="cross:0:1")
 
