@@ -156,16 +156,16 @@ def test_what_a_stop_is_about_is_above_the_strip_for_who_takes_it_alone(at, stop
         assert shown.evaluate(COVERED, about) == [], (width, height)
 
 
-def test_a_strip_is_one_line_while_presented_and_one_taller_for_a_moment_leaves_the_part_where_it_belongs(page, reach):
+def test_a_strip_is_one_line_while_presented_and_one_taller_for_a_moment_leaves_the_part_where_it_belongs(page, visit):
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-    words = reach(f"/by_hand?part=vectors&present=1&lesson={ALONE}&stop=3").locator(".lesson-bar > .words")
+    words = visit(f"/by_hand?part=vectors&present=1&lesson={ALONE}&stop=3").locator(".lesson-bar > .words")
     expect(page.locator(".lesson-bar")).to_contain_class("folds")
     expect(words).to_be_hidden()
     page.keyboard.press("Escape")
     expect(words).to_be_visible()
     assert page.locator(".lesson-bar").bounding_box()["height"] > STRIP
     page.set_viewport_size(dict(zip(("width", "height"), TELEPHONE, strict=True)))
-    reach(f"/by_hand?part=vectors&kind=decoder&layer=1&head=1&row=3&lesson={ALONE}&stop=3")
+    visit(f"/by_hand?part=vectors&kind=decoder&layer=1&head=1&row=3&lesson={ALONE}&stop=3")
     page.wait_for_function(f"about => !({COVERED})(about).length", arg=[ABOVE[3], *TELEPHONE])
     scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
     place, strip = page.evaluate(scrolled), page.locator(".lesson-bar")
