@@ -11,25 +11,27 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
 import torch
+from playwright.sync_api import Error, expect, sync_playwright
+from playwright.sync_api import TimeoutError as TooLate
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-import transformer
 from tests.serving import Forked
-from tests.waiting import ROOT
-from transformer.checkpoint import Checkpoint, load, save
+from transformer.checkpoint import load, save
 from transformer.config import ModelConfig
 from transformer.jobs import run_files
 from transformer.jobs.process import identify
 from transformer.model.models import Transformer
+from transformer.rooms.store import Store
 from ui.figures import plain_label
+
+from .rooms import Class
 
 HERE = Path(__file__).resolve().parent
 REQUIRED = os.environ.get("HEADSUP_REQUIRE_BROWSER", "") not in ("", "0")
@@ -65,17 +67,20 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
-@pytest.fixture(scope="session")
-def chromium():
-    """One browser for all tests."""
+def launched(kind, *flags):
+    """A browser with these flags besides those that all have."""
     executable = next(filter(None, map(shutil.which, NAMES)), None)
     if executable is None:
         pytest.skip(f"no Chromium on the PATH (looked for {', '.join(NAMES)})")
-    from playwright.sync_api import expect, sync_playwright
+    return kind.launch(executable_path=executable, args=[*FLAGS, *flags])
 
+
+@pytest.fixture(scope="session")
+def chromium():
+    """One browser for all tests."""
     expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=[*FLAGS, RULES])
+        browser = launched(playwright.chromium, RULES)
         yield browser
         browser.close()
 
@@ -162,20 +167,27 @@ def theirs(app) -> Iterator[Path]:
 
 
 @pytest.fixture
-def settle() -> Callable:
+def room(app, visitor, shipped) -> Iterator[Class]:
+    """A room of the app, which ends with the test."""
+    found = Class(app[1], Store(app[2] / "rooms.sqlite"), visitor, shipped("translate"))
+    yield found
+    found.store.end(found.id)
+
+
+def settle(page, *, timeout=WAIT_MS):
     """Waits until every rerun that a page requested has ended: `settle(page)`."""
+    page.evaluate("settled(true)")
+    try:
+        page.wait_for_function("settled()", polling=50, timeout=timeout)
+    except TooLate as error:
+        raise TooLate(f"unsettled at {page.url}: {page.evaluate('whyUnsettled()')}") from error
+    return page
 
-    from playwright.sync_api import TimeoutError as TooLate
 
-    def settle(page, *, timeout=WAIT_MS):
-        page.evaluate("settled(true)")
-        try:
-            page.wait_for_function("settled()", polling=50, timeout=timeout)
-        except TooLate as error:
-            raise TooLate(f"unsettled at {page.url}: {page.evaluate('whyUnsettled()')}") from error
-        return page
-
-    return settle
+def go(page, url):
+    """Opens any address of an app in a tab, and waits until its script has ended: `go(page, url)`."""
+    page.goto(url, wait_until="domcontentloaded")
+    return settle(page)
 
 
 ASKED_OUTSIDE = []  # requests to other hosts, made by any page of any test
@@ -208,9 +220,9 @@ def nothing_from_outside():
 BLANK = {"viewport": {"width": 1440, "height": 900}, "permissions": ["clipboard-read", "clipboard-write"]}
 
 
-def new_tab(chromium):
-    """Opens a tab of a new visitor."""
-    context = chromium.new_context(**BLANK)
+def new_tab(browser, **options):
+    """Opens a tab of a new visitor, with the options of Playwright's contexts."""
+    context = browser.new_context(**BLANK | options)
     context.add_init_script(SETTLED)
     context.set_default_timeout(WAIT_MS)
     listen_for_others(context)
@@ -219,8 +231,6 @@ def new_tab(chromium):
 
 def forget(page) -> bool:
     """Resets a tab to that of a new visitor at an empty page; returns whether it succeeded."""
-    from playwright.sync_api import Error
-
     context = page.context
     try:
         for other in context.pages:
@@ -281,9 +291,14 @@ def visitor(request, chromium, tabs) -> Iterator[Callable]:
 
 
 @pytest.fixture
-def page(visitor):
-    """An empty tab of the first visitor."""
-    return visitor()
+def page(request, visitor):
+    """An empty tab of the first visitor. Where a file says ONE_VISITOR, the same tab for all its tests, in the window
+    of a laptop again after each."""
+    stays = getattr(request.module, "ONE_VISITOR", False)
+    page = request.getfixturevalue("stayer") if stays else visitor()
+    yield page
+    if stays:
+        page.set_viewport_size(BLANK["viewport"])
 
 
 @pytest.fixture
@@ -306,221 +321,197 @@ def touch(page) -> Iterator[Callable[[bool], None]]:
 
 
 @pytest.fixture
-def visit(app_url, page, settle) -> Callable:
+def visit(app_url, page) -> Callable:
     """Opens an address of the app on the page and waits until its script has ended: `page = visit("/write")`."""
-
-    def visit(address="/"):
-        page.goto(app_url + address, wait_until="domcontentloaded")
-        return settle(page)
-
-    return visit
+    return lambda address="/": go(page, app_url + address)
 
 
 @pytest.fixture
-def reach(visit, page, app_url, settle) -> Callable:
-    """Opens an address like `visit`. If the test before called `leave_whole`, it navigates inside the running app, as
-    the back button does, and loads nothing again (except during a lesson, which would continue). For tests whose page
-    is the `stayer`."""
+def reach(request, visit, page, app_url) -> Iterator[Callable]:
+    """Opens an address like `visit`. In an app that the test, or one before it that passed, has opened, it goes there
+    as the back button does, and loads nothing again (except from a lesson, which would continue). For ONE_VISITOR."""
+    failed, inside = request.session.testsfailed, "window.insideApp"
 
     def reach(address):
         guided = page.evaluate("Boolean(window.headsUpViews?.lesson?.view?.root.isConnected)")
-        apart = "lesson=" not in address and guided
-        if apart or not page.evaluate("window.leftWhole"):
-            return visit(address)
+        if (guided and "lesson=" not in address) or not page.evaluate(inside):
+            visit(address)
+            page.evaluate(f"{inside} = true")
+            return page
         page.evaluate("""address => {
-          window.leftWhole = false;
           window.history.pushState(null, "", address);
           window.dispatchEvent(new PopStateEvent("popstate"));
         }""", app_url + address)
         return settle(page)
 
-    return reach
+    yield reach
+    intact = page.url.startswith(app_url) and request.session.testsfailed == failed
+    page.evaluate(f"intact => {{ {inside} = intact; }}", intact)
 
 
 @pytest.fixture
-def leave_whole(page) -> Callable:
-    """Marks the app as intact, so that the next test may continue in it."""
-    return lambda: page.evaluate("window.leftWhole = true")
-
-
-@pytest.fixture
-def visit_anew(app_url, visitor, settle) -> Callable:
+def visit_anew(app_url, visitor) -> Callable:
     """Opens an address as a new visitor: `page = visit_anew(link, width=390, height=844)`."""
-
-    def visit_anew(address, **size):
-        page = visitor(**size)
-        page.goto(app_url + address.removeprefix(app_url), wait_until="domcontentloaded")
-        return settle(page)
-
-    return visit_anew
+    return lambda address, **size: go(visitor(**size), app_url + address.removeprefix(app_url))
 
 
-@pytest.fixture
-def windows(settle) -> Callable:
+def windows(page, sizes=SIZES):
     """Resizes the window of an open page, scrolled to its top, size by size: `for size in windows(page):`."""
-
-    def windows(page, sizes=SIZES):
-        for size in sizes:
-            page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-            page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
-            settle(page)
-            yield size
-
-    return windows
+    for size in sizes:
+        page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+        page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
+        settle(page)
+        yield size
 
 
-@pytest.fixture
-def late_messages(page) -> tuple[Callable, Callable, Callable]:
-    """Three functions: the first holds back all messages from the server; the second waits until one that contains the
-    given bytes has come; the third delivers them all. Only with `own_visitor`: a websocket route cannot be removed."""
-    held, holding = [], []
-
-    def between(socket):
-        server = socket.connect_to_server()
-        server.on_message(lambda message: held.append((message, socket.send)) if holding else socket.send(message))
-
-    def arrived(content):
-        deadline = time.monotonic() + WAIT_MS / 1_000
-        while not any(content in message for message, _ in held):
-            assert time.monotonic() < deadline, f"the server never said {content}"
-            page.wait_for_timeout(50)  # messages are received meanwhile
-
-    def release():
-        holding.clear()
-        for message, send in held:
-            send(message)
-
-    page.route_web_socket("**/_stcore/stream", between)
-    return lambda: holding.append(True), arrived, release
-
-
-@pytest.fixture(scope="session")
-def shipped() -> Callable[[str], Checkpoint]:
-    """A checkpoint that comes with the app: `shipped("write")`."""
-    return cache(lambda name: transformer.load(ROOT / "checkpoints" / name))
-
-
-@pytest.fixture
-def address() -> Callable:
+def address(page):
     """The parameters in the address bar: `address(page)["step"]`. Use `reached` to wait for a value."""
-    return lambda page: dict(parse_qsl(page.evaluate("location.search.slice(1)"), keep_blank_values=True))
+    return dict(parse_qsl(page.evaluate("location.search.slice(1)"), keep_blank_values=True))
 
 
-@pytest.fixture
-def reached(settle) -> Callable:
+def reached(page, **values):
     """Waits until the address has these values; None means absent: `reached(page, step=3, lit=None)`."""
-
-    def reached(page, **values):
-        page.wait_for_function(
-            """wanted => {
-              const there = new URLSearchParams(location.search);
-              return Object.entries(wanted).every(([name, value]) => there.get(name) === value);
-            }""", arg={name: value if value is None else str(value) for name, value in values.items()})
-        return settle(page)
-
-    return reached
+    page.wait_for_function(
+        """wanted => {
+          const there = new URLSearchParams(location.search);
+          return Object.entries(wanted).every(([name, value]) => there.get(name) === value);
+        }""", arg={name: value if value is None else str(value) for name, value in values.items()})
+    return settle(page)
 
 
-@pytest.fixture
-def chips() -> Callable:
+def chips(page, label):
     """The tokens of a labelled row: `chips(page, "source tokens")`. Each is a <bdi>, which isolates its writing
     direction."""
-    return lambda page, label: page.get_by_role("group", name=label, exact=True).locator("bdi").all_text_contents()
+    return page.get_by_role("group", name=label, exact=True).locator("bdi").all_text_contents()
 
 
-@pytest.fixture
-def shows(chips, reached) -> Callable:
+OUTPUT = ".controls > output"  # says at which step a page is
+
+
+def at_step(page, index, last=None):
+    """Waits until that step is said, as it is before Python has answered; last: that of the text, which is said too."""
+    of = r"( of \d+)?" if last is None else f" of {last}"
+    expect(page.locator(OUTPUT)).to_have_text(re.compile(f"^step {index}{of}$"))
+    return page
+
+
+def shows(page, step):
     """Waits for a step of the library on Translate or Write, and compares its tokens and the text so far:
     `shows(page, path[3])`."""
-    from playwright.sync_api import expect
-
-    def shows(page, step):
-        translates = "cross" in step.kinds
-        of = r"( of \d+)?" if translates else ""  # elsewhere nobody knows how many steps there will be
-        reached(page, text=step.text, step=step.index)
-        expect(page.locator(".controls > output")).to_have_text(re.compile(rf"^step {step.index}{of}$"))
-        tokens = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
-        assert chips(page, "target tokens" if translates else "tokens")[: len(tokens)] == tokens
-        written = step.output if translates else step.text + step.output
-        assert page.locator(".step-view .output .written").text_content() == written
-
-    return shows
+    translates = "cross" in step.kinds
+    of = r"( of \d+)?" if translates else ""  # elsewhere nobody knows how many steps there will be
+    reached(page, text=step.text, step=step.index)
+    expect(page.locator(OUTPUT)).to_have_text(re.compile(rf"^step {step.index}{of}$"))
+    tokens = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
+    assert chips(page, "target tokens" if translates else "tokens")[: len(tokens)] == tokens
+    written = step.output if translates else step.text + step.output
+    assert page.locator(".step-view .output .written").text_content() == written
 
 
-@pytest.fixture
-def bars() -> Callable:
+def bars(page):
     """The candidates with their probabilities, likeliest first: `bars(page)[0] == ("␣He", "54.1%")`. Without the digit
     before each token and the row of all others."""
     rows = ".step-view .next-tokens > button:not(.others)"
-    return lambda page: [tuple(row) for row in page.locator(rows).evaluate_all(
+    return [tuple(row) for row in page.locator(rows).evaluate_all(
         "rows => rows.map((row) => ['bdi', 'span'].map((name) => row.querySelector(name).textContent))")]
 
 
-@pytest.fixture
-def click_bar(settle) -> Callable:
-    """Clicks the nth candidate: `click_bar(page, 2)`."""
-    return lambda page, nth: settle(page).locator(f'.step-view [data-nth="{nth}"]').click()
-
-
-@pytest.fixture
-def numbers(settle) -> Callable:
+def numbers(page):
     """Reads the table under the picture, opening it first: (kind, layer, head) and the weights (Tq, Tk)."""
-
-    def numbers(page):
-        if not page.locator("td[data-kind]").count():
-            page.get_by_role("radio", name="All numbers").click()
-        page.locator("td[data-kind]").first.wait_for()
-        cells = settle(page).locator("td[data-kind]").evaluate_all(
-            "cells => cells.map(({ dataset: d, textContent: t }) => [d.kind, +d.layer, +d.head, +d.query, +d.key, +t])")
-        (head,) = {tuple(cell[:3]) for cell in cells}
-        table = np.full((1 + max(cell[3] for cell in cells), 1 + max(cell[4] for cell in cells)), np.nan)
-        for *_, query, key, weight in cells:
-            table[query, key] = weight
-        return head, table
-
-    return numbers
+    if not page.locator("td[data-kind]").count():
+        page.get_by_role("radio", name="All numbers").click()
+    page.locator("td[data-kind]").first.wait_for()
+    cells = settle(page).locator("td[data-kind]").evaluate_all(
+        "cells => cells.map(({ dataset: d, textContent: t }) => [d.kind, +d.layer, +d.head, +d.query, +d.key, +t])")
+    (head,) = {tuple(cell[:3]) for cell in cells}
+    table = np.full((1 + max(cell[3] for cell in cells), 1 + max(cell[4] for cell in cells)), np.nan)
+    for *_, query, key, weight in cells:
+        table[query, key] = weight
+    return head, table
 
 
-@pytest.fixture
-def picture(chips, bars, numbers) -> Callable:
+def picture(page):
     """Everything that a link should restore, as one value to compare."""
-
-    def picture(page):
-        titles = page.locator(".attention-view h2, .gtitle").all_text_contents()
-        which, table = numbers(page)
-        return {
-            "step": page.get_by_role("toolbar", name="Steps").get_by_role("status").first.text_content(),
-            "chips": page.locator(".tokens span").evaluate_all(
-                "all => all.map((chip) => [chip.textContent, chip.className, chip.title])"),
-            "titles": titles, "bars": bars(page), "head": which, "table": table.tolist()}
-
-    return picture
+    titles = page.locator(".attention-view h2, .gtitle").all_text_contents()
+    which, table = numbers(page)
+    return {
+        "step": page.get_by_role("toolbar", name="Steps").get_by_role("status").first.text_content(),
+        "chips": page.locator(".tokens span").evaluate_all(
+            "all => all.map((chip) => [chip.textContent, chip.className, chip.title])"),
+        "titles": titles, "bars": bars(page), "head": which, "table": table.tolist()}
 
 
 @pytest.fixture
 def complaints(context) -> Iterator[list[str]]:
-    """Collects what no page may do: request another host, open a dialog, raise an error or log one to the console."""
+    """Collects what no page may do: open a dialog, raise an error or log one to the console. To ask another host fails
+    every test by itself."""
     found = []
-
-    def request(request):
-        url = urlsplit(request.url)
-        if url.scheme not in ("data", "blob", "about") and url.hostname != "127.0.0.1":
-            found.append(f"request: {request.url}")
 
     def dialog(dialog):
         found.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
-    def console(message):
-        if message.type == "error":
-            found.append(f"console: {message.text}")
-
-    def failed(error):
-        found.append(f"page error: {error.error}")
-
-    heard = {"request": request, "dialog": dialog, "console": console, "weberror": failed}
+    heard = {"dialog": dialog, "weberror": lambda error: found.append(f"page error: {error.error}"),
+             "console": lambda one: one.type == "error" and found.append(f"console: {one.text}")}
     for event, listener in heard.items():
         context.on(event, listener)
     yield found
     for event, listener in heard.items():
         context.remove_listener(event, listener)
+
+
+@pytest.fixture
+def alone(page, context, complaints) -> Iterator[Callable]:
+    """Opens a file where there is no network, which may complain of nothing: `page = alone(file)`."""
+
+    def alone(file):
+        context.set_offline(True)
+        page.goto(file.as_uri())
+        return page
+
+    yield alone
+    context.set_offline(False)
+    assert complaints == []
+
+
+def wait_until(page, condition, *, seconds=300):
+    """Until that holds here, while what the page hears and asks for is worked on."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        page.wait_for_timeout(50)
+
+
+def saved(page, action):
+    """The name and the bytes of the file that an action saves: `saved(page, button.click)`."""
+    with page.expect_download() as caught:
+        action()
+    return caught.value.suggested_filename, Path(caught.value.path()).read_bytes()
+
+
+# How many colours a canvas has.
+INKED = """canvas => new Set(new Uint32Array(
+    canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size"""
+
+
+def on_tile(view, layer, head):
+    """Where the small picture of a head is, in the canvas of a view that has all heads."""
+    tiles = view.evaluate("root => root.view.tiles")
+    return {"x": tiles["left"] + (head + 0.5) * (tiles["width"] + tiles["gap"]),
+            "y": tiles["top"] + (layer + 0.5) * (tiles["height"] + tiles["gap"])}
+
+
+def on_cell(view, query, key):
+    """Where a cell of the matrix is, in its canvas."""
+    made = view.evaluate("({ view }) => view.layout ?? view.made")
+    return {"x": made["gutter"]["left"] + (key + 0.5) * made["cell"][0],
+            "y": made["gutter"]["top"] + (query + 0.5) * made["cell"][1]}
+
+
+def in_window(page, *locators):
+    """All of each is in the window, but for what reaches beyond its right edge."""
+    size = page.viewport_size
+    for locator in locators:
+        box = locator.bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= size["height"], (locator, box)
+        assert 0 <= box["x"] < size["width"], (locator, box)

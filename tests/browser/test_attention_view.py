@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
@@ -15,33 +14,21 @@ from playwright.sync_api import expect
 import transformer
 from transformer.analysis.rollout import rollout
 
-ROOT = Path(__file__).resolve().parents[2]
+from .conftest import on_cell, reached, saved
+
+ONE_VISITOR, MODEL = True, "translate"
 TEXT = "I like red wine."
 HOSTILE = "<b>x</b> عربي same same " + "long" * 30
 
 
-@pytest.fixture(scope="module")
-def ckpt():
-    return transformer.load(ROOT / "checkpoints" / "translate")
-
-
 @pytest.fixture
-def page(stayer):
-    """One visitor looks at all of it."""
-    return stayer
-
-
-@pytest.fixture
-def look(request, reach, leave_whole):
+def look(reach):
     """Goes to Translate with what is to be looked at: `look(kind="cross", layer=1)`."""
     def look(text=TEXT, step=5, **chosen):
         rest = "".join(f"&{name}={quote(str(value))}" for name, value in chosen.items())
         return reach(f"/translate?text={quote(text)}&step={step}{rest}")
 
-    failed = request.session.testsfailed
-    yield look
-    if request.session.testsfailed == failed:
-        leave_whole()
+    return look
 
 
 @pytest.fixture
@@ -71,24 +58,22 @@ def step_of(ckpt, index, text=TEXT):
     return list(transformer.steps(ckpt, text, max_steps=index + 1))[-1]
 
 
-def cell(page, query, key):
-    """Where a cell of the matrix is, as the view laid it out."""
-    return page.evaluate("""([query, key]) => {
-      const inside = (e) => e.shadowRoot?.querySelector(".attention-view");
-      const root = document.querySelector(".attention-view")
-        ?? [...document.querySelectorAll("*")].map(inside).find(Boolean);
-      const { made, parts } = root.view, { gutter, cell } = made;
-      parts.canvas.scrollIntoView({ block: "center" });
-      const box = parts.canvas.getBoundingClientRect();
-      return [box.left + gutter.left + (key + 0.5) * cell[0], box.top + gutter.top + (query + 0.5) * cell[1]];
-    }""", [query, key])
-
-
 def hovered(page, query, key):
-    page.mouse.move(*cell(page, query, key))
+    page.locator("canvas.matrix").hover(position=on_cell(page.locator(".attention-view"), query, key))
     readout = page.locator(f'.readout[data-query="{query}"][data-key="{key}"]')
     expect(readout).to_have_count(1)
     return readout
+
+
+def weight_of(readout):
+    return float(readout.get_attribute("data-weight"))
+
+
+def table_of(text):
+    """The rows of a CSV, and what is said above them."""
+    lines = text.decode("utf-8").splitlines()
+    said = [line for line in lines if line.startswith("#")]
+    return list(csv.reader(line for line in lines if line not in said)), said
 
 
 def pdf_words(data):
@@ -102,7 +87,7 @@ def pdf_words(data):
     return [bytes.fromhex(text.decode()).decode("cp1252") for text in re.findall(rb"<([0-9a-f]+)> Tj", data)]
 
 
-def test_weights_are_those_of_the_library_under_the_pointer_the_keys_and_between_two_tokens(look, ckpt, reached):
+def test_weights_are_those_of_the_library_under_the_pointer_the_keys_and_between_two_tokens(look, ckpt):
     page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
     numbers_of(page, "cross", 1, 3)
     for kind in ("cross", "encoder", "decoder"):
@@ -112,7 +97,7 @@ def test_weights_are_those_of_the_library_under_the_pointer_the_keys_and_between
         expected = step.attentions[kind][1, 3].numpy()
         for query, key in [(0, 0), (expected.shape[0] - 1, 1), (2, expected.shape[1] - 1)]:
             readout = hovered(page, query, key)
-            assert float(readout.get_attribute("data-weight")) == pytest.approx(expected[query, key], abs=1e-6)
+            assert weight_of(readout) == pytest.approx(expected[query, key], abs=1e-6)
             if step.masks[kind][query, key]:
                 score = float(re.search(r"score (−?-?[\d.e-]+)", readout.inner_text())[1])
                 assert score == pytest.approx(step.scores[kind][1, 3][query, key].item(), abs=1e-4)
@@ -120,7 +105,7 @@ def test_weights_are_those_of_the_library_under_the_pointer_the_keys_and_between
                 assert "masked" in readout.inner_text()
     page.locator(".attention-view").get_by_role("radio", name="Cross").click()
     reached(page, kind="cross")
-    page.mouse.click(*cell(page, 4, 3))
+    page.locator("canvas.matrix").click(position=on_cell(page.locator(".attention-view"), 4, 3))
     expect(at_rest(page)).to_contain_text("agrees to")
     between = page.locator("[data-part=product]")
     for name, expected in (("score", step.scores), ("weight", step.attentions)):
@@ -136,8 +121,7 @@ def test_weights_are_those_of_the_library_under_the_pointer_the_keys_and_between
         page.keyboard.press(key)
     readout = page.locator('.readout[data-query="4"][data-key="1"]')
     expect(readout).to_have_count(1)
-    assert float(readout.get_attribute("data-weight")) == pytest.approx(
-        step.attentions["cross"][1, 3, 4, 1].item(), abs=1e-6)
+    assert weight_of(readout) == pytest.approx(step.attentions["cross"][1, 3, 4, 1].item(), abs=1e-6)
     page.keyboard.press("m")
     most = step.attentions["cross"][1, 3, 4].argmax().item()
     expect(page.locator(f'.readout[data-query="4"][data-key="{most}"]')).to_have_count(1)
@@ -151,7 +135,7 @@ def test_weights_are_those_of_the_library_under_the_pointer_the_keys_and_between
     expect(page.get_by_label("Head", exact=True)).to_be_focused()
 
 
-def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
+def test_choosers_change_the_picture_and_the_link(look, options, ckpt):
     page = look(layer=0, head=0)
     view, title = page.locator(".attention-view"), page.locator(".attention-view .main h2")
     grid = page.locator("canvas.grid")
@@ -168,7 +152,7 @@ def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
     reached(page, kind="encoder", layer=2, of="rollout")
     found = hovered(page, 1, 2)
     expected = rollout(step_of(ckpt, 5).attentions["encoder"])[2, 1, 2].item()
-    assert float(found.get_attribute("data-weight")) == pytest.approx(expected, abs=1e-6)
+    assert weight_of(found) == pytest.approx(expected, abs=1e-6)
     stages = view.get_by_label("Stage", exact=True).locator("option")
     assert stages.evaluate_all("all => all.map((option) => [option.value, option.disabled])") == [
         ["scores", True], ["masked", True], ["weights", False], ["moved", True]]
@@ -187,7 +171,7 @@ def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
     expect(opener).to_have_attribute("aria-expanded", "false")
 
 
-def test_lines_are_of_the_heads_switched_and_of_the_one_chosen_among_the_small_ones(look, reached):
+def test_lines_are_of_the_heads_switched_and_of_the_one_chosen_among_the_small_ones(look):
     page = look(layer=1, head=3)
     page.locator(".attention-view").get_by_role("radio", name="Lines").click()
     expect(page.locator(".attention-view .main h2")).to_have_text("Cross attention, layer 1 · head 3")
@@ -216,54 +200,42 @@ def test_lines_are_of_the_heads_switched_and_of_the_one_chosen_among_the_small_o
     expect(at_rest(page)).to_contain_text("Hover over a token to see only its lines")
 
 
-def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt, tmp_path):
+def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt):
     page, step = look(kind="cross", layer=1, head=3), step_of(ckpt, 5)
     numbers_of(page, "cross", 1, 3)
     chooser = options(page).get_by_label("Save", exact=True)
     files = {}
     for kind in ("csv", "svg", "png-light", "pdf"):
-        with page.expect_download() as caught:
-            chooser.select_option(kind)
         ending, *shade = kind.split("-")
-        name = "-".join([ckpt.id, "cross", "layer1", "head3", "weights", *shade])
-        assert caught.value.suggested_filename == f"{name}.{ending}"
-        files[kind] = tmp_path / kind
-        caught.value.save_as(files[kind])
-    lines = files["csv"].read_text("utf-8").splitlines()
-    said = "\n".join(line for line in lines if line.startswith("#"))
+        name, files[kind] = saved(page, lambda kind=kind: chooser.select_option(kind))
+        assert name == f'{"-".join([ckpt.id, "cross", "layer1", "head3", "weights", *shade])}.{ending}'
+    rows, said = table_of(files["csv"])
     for part in (ckpt.id, f"training step {ckpt.description.step:,}", TEXT, "layer 1 · head 3"):
-        assert part in said
-        assert part in files["svg"].read_text("utf-8")
-    rows = list(csv.reader(line for line in lines if not line.startswith("#")))
+        assert part in "".join(said)
+        assert part in files["svg"].decode("utf-8")
     found = np.array([row[1:] for row in rows[1:]], float)
     np.testing.assert_allclose(found, step.attentions["cross"][1, 3], atol=1e-6)
     assert rows[0][1:] == step.axes("cross")[1]
-    assert files["png-light"].read_bytes().startswith(b"\x89PNG")
-    words = pdf_words(files["pdf"].read_bytes())
+    assert files["png-light"].startswith(b"\x89PNG")
+    words = pdf_words(files["pdf"])
     assert f"{ckpt.id} · training step {ckpt.description.step:,} · text: {TEXT}" in " ".join(words)
     assert "Cross attention, layer 1 · head 3: weights (softmax)" in words
 
-    with page.expect_download() as caught:
-        page.get_by_role("button", name="Save the numbers").click()
-    caught.value.save_as(tmp_path / "npz")
-    with np.load(tmp_path / "npz") as saved:
-        assert json.loads(str(saved["about"]))["checkpoint"] == ckpt.id
-        np.testing.assert_allclose(saved["encoder_weights"], step.attentions["encoder"], atol=1e-6)
-        np.testing.assert_allclose(saved["cross_scores"], step.scores["cross"], atol=1e-4)
+    with np.load(io.BytesIO(saved(page, page.get_by_role("button", name="Save the numbers").click)[1])) as numbers:
+        assert json.loads(str(numbers["about"]))["checkpoint"] == ckpt.id
+        np.testing.assert_allclose(numbers["encoder_weights"], step.attentions["encoder"], atol=1e-6)
+        np.testing.assert_allclose(numbers["cross_scores"], step.scores["cross"], atol=1e-4)
 
     page.locator(".attention-view").get_by_role("radio", name="Decoder").click()
     numbers_of(page, "decoder", 1, 3)
-    with page.expect_download() as caught:
-        options(page).get_by_label("Save", exact=True).select_option("csv")
-    caught.value.save_as(tmp_path / "rows")
-    lines = (tmp_path / "rows").read_text("utf-8").splitlines()
-    names = [f"{read} → {made}" for read, made in zip(step.axes("decoder")[0], step.predicted("decoder"), strict=True)]
-    assert [row[0] for row in csv.reader(line for line in lines if not line.startswith("#"))][1:] == names
+    chooser = options(page).get_by_label("Save", exact=True)
+    rows, _ = table_of(saved(page, lambda: chooser.select_option("csv"))[1])
+    assert [row[0] for row in rows[1:]] == [
+        f"{read} → {made}" for read, made in zip(step.axes("decoder")[0], step.predicted("decoder"), strict=True)]
     assert "read to predict" in hovered(page, 2, 1).inner_text()
     for _ in range(2):  # a film of the same view, once more
-        with page.expect_download() as caught:
-            options(page).get_by_label("Save", exact=True).select_option("gif")
-    film = Image.open(io.BytesIO(caught.value.path().read_bytes()))
+        _, gif = saved(page, lambda: options(page).get_by_label("Save", exact=True).select_option("gif"))
+    film = Image.open(io.BytesIO(gif))
     assert film.n_frames == len(list(transformer.steps(ckpt, TEXT)))  # to the end
     frames = []
     for at in (0, film.n_frames - 1):
@@ -272,13 +244,12 @@ def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt
     assert (np.abs(frames[0] - frames[1]) > 40).mean() > 0.02
 
 
-def test_words_in_place_of_pieces_are_seen_said_kept_in_the_link_and_saved(look, options, ckpt, reached, tmp_path):
+def test_words_in_place_of_pieces_are_seen_said_kept_in_the_link_and_saved(look, options, ckpt):
     text = "We have to go home before it gets dark."
     page, step = look(text=text, step=14, kind="cross", layer=1, head=3, stage="scores"), step_of(ckpt, 14, text)
     view = options(page)
     view.get_by_label("Tokens", exact=True).select_option("words")
     reached(page, tokens="words", stage=None)
-    expect(at_rest(page)).to_contain_text("Weights of a word’s pieces are added over keys and averaged over queries.")
     view.get_by_label("Special tokens and sinks", exact=True).select_option("hidden")
     reached(page, special="hidden")
     page.reload()
@@ -288,57 +259,36 @@ def test_words_in_place_of_pieces_are_seen_said_kept_in_the_link_and_saved(look,
     expect(at_rest(page)).to_contain_text(f"</s>⁩, with {100 * hidden:.0f}% of this head’s weight")
     readout = hovered(page, 4, 7)
     queries, keys = words.axes("cross")
-    assert float(readout.get_attribute("data-weight")) == pytest.approx(
-        words.attentions["cross"][1, 3, 4, 7].item(), abs=1e-6)
+    assert weight_of(readout) == pytest.approx(words.attentions["cross"][1, 3, 4, 7].item(), abs=1e-6)
     said = re.sub("[\u2066-\u2069]", "", readout.inner_text())
     assert said.startswith(f"{queries[4]} (4), followed by {queries[5]}, looks at {keys[7]} (7)")
     view.get_by_label("Rows", exact=True).select_option("read")
     reached(page, rows="read")
 
-    with page.expect_download() as caught:
-        view.get_by_label("Save", exact=True).select_option("csv")
-    assert caught.value.suggested_filename.endswith("weights-words.csv")
-    caught.value.save_as(tmp_path / "csv")
-    lines = (tmp_path / "csv").read_text("utf-8").splitlines()
-    assert lines[2].startswith("# Weights of a word’s pieces are added") and lines[3].startswith("# Left out: ")
-    rows = list(csv.reader(line for line in lines if not line.startswith("#")))
+    name, text = saved(page, lambda: view.get_by_label("Save", exact=True).select_option("csv"))
+    assert name.endswith("weights-words.csv")
+    rows, said = table_of(text)
+    assert said[2].startswith("# Weights of a word’s pieces are added") and said[3].startswith("# Left out: ")
     assert [row[0] for row in rows[1:]] == queries and rows[0][1:] == keys
-    with page.expect_download() as caught:
-        page.get_by_role("button", name="Save the numbers").click()
-    caught.value.save_as(tmp_path / "npz")
-    with np.load(tmp_path / "npz") as saved:
-        about = json.loads(str(saved["about"]))
+    with np.load(io.BytesIO(saved(page, page.get_by_role("button", name="Save the numbers").click)[1])) as numbers:
+        about = json.loads(str(numbers["about"]))
         assert about["merged"]["cross"] == {"words": True, "special": ["</s>"], "sinks": []}
         assert [tuple(pieces) for pieces in about["pieces"]["cross"][1]] == words.pieces("cross")[1]
-        np.testing.assert_allclose(saved["cross_weights"], words.attentions["cross"], atol=1e-6)
-        np.testing.assert_allclose(saved["decoder_hidden"], words.hidden("decoder"), atol=1e-6)
-        assert list(saved["cross_predicted"]) == words.predicted("cross")
+        np.testing.assert_allclose(numbers["cross_weights"], words.attentions["cross"], atol=1e-6)
+        np.testing.assert_allclose(numbers["decoder_hidden"], words.hidden("decoder"), atol=1e-6)
+        assert list(numbers["cross_predicted"]) == words.predicted("cross")
 
 
-def test_the_saved_page_works_without_a_network(look, chromium, ckpt, tmp_path):
-    page = look(text=HOSTILE, step=3, kind="encoder", layer=1, head=0)
-    with page.expect_download() as caught:
-        page.get_by_role("button", name="Save as a page").click()
-    caught.value.save_as(tmp_path / "page.html")
-    context = chromium.new_context(offline=True)
-    alone, wrong = context.new_page(), []
-    alone.on("pageerror", lambda error: wrong.append(str(error)))
-    alone.on("request", lambda request: wrong.append(request.url) if not request.url.startswith("file:") else None)
-    alone.on("dialog", lambda dialog: wrong.append("dialog"))
-    alone.goto((tmp_path / "page.html").as_uri())
-    expect(alone.locator(".attention-view .main h2")).to_contain_text("Encoder attention, layer 1 · head 0")
-    expect(alone.locator(".attention-view .source").first).to_contain_text(ckpt.id)
-    expect(alone.locator(".attention-view .readout")).to_contain_text("weights are rounded in this file")
-    step = step_of(ckpt, 3, HOSTILE)
-    readout = hovered(alone, 2, 1)
-    assert float(readout.get_attribute("data-weight")) == pytest.approx(
-        step.attentions["encoder"][1, 0, 2, 1].item(), abs=2e-5)
-    alone.locator(".attention-view").get_by_role("radio", name="Cross").click()
-    alone.locator(".attention-view").get_by_label("Head", exact=True).select_option("2")
-    readout = hovered(alone, 3, 1)
-    assert float(readout.get_attribute("data-weight")) == pytest.approx(
-        step.attentions["cross"][1, 2, 3, 1].item(), abs=2e-5)
-    alone.locator(".attention-view").get_by_role("radio", name="Lines").click()
-    expect(alone.locator(".attention-view .main h2")).to_have_text("Cross attention, layer 1 · head 2")
-    assert wrong == []
-    context.close()
+def test_the_saved_page_works_without_a_network(look, alone, ckpt, tmp_path):
+    page, step = look(text=HOSTILE, step=3, kind="encoder", layer=1, head=0), step_of(ckpt, 3, HOSTILE)
+    file = tmp_path / "page.html"
+    file.write_bytes(saved(page, page.get_by_role("button", name="Save as a page").click)[1])
+    alone(file)
+    view = page.locator(".attention-view")
+    expect(view.locator(".main h2")).to_contain_text("Encoder attention, layer 1 · head 0")
+    expect(view.locator(".source").first).to_contain_text(ckpt.id)
+    expect(view.locator(".readout")).to_contain_text("weights are rounded in this file")
+    assert weight_of(hovered(page, 2, 1)) == pytest.approx(step.attentions["encoder"][1, 0, 2, 1].item(), abs=2e-5)
+    view.get_by_role("radio", name="Cross").click()
+    view.get_by_label("Head", exact=True).select_option("2")
+    assert weight_of(hovered(page, 3, 1)) == pytest.approx(step.attentions["cross"][1, 2, 3, 1].item(), abs=2e-5)

@@ -13,13 +13,15 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_room_wall import FORMS, Wall
 from transformer.lessons.parsing import read_file
-from transformer.rooms.store import Store
 from ui.access.visitors import LECTURER
 from ui.lessons.stop_links import fields_of
 from ui.page.pages import EVERY_PAGE, HOME
 
+from .conftest import settle
+from .rooms import FORMS, frames
+
+ONE_VISITOR = True  # opens all addresses in turn
 ROOT, HERE = Path(__file__).resolve().parents[2], Path(__file__).resolve().parent
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 PROJECTOR, PHONE, NARROWEST, WIDE = SIZES = (1280, 720), (390, 844), (320, 640), (1440, 900)
@@ -43,43 +45,38 @@ LONGER = {"/translate": {"text": LONG, "step": 0}, "/write": {"text": LONG[:40],
           **{f"/heads?view={view}": {"text": LONG, "steps": 8, "heads": OFF}
              for view in ("switch", "why", "lens", "direct", "attribution", "flow")}}
 
-# What has to be on the first screen without scrolling: (selector, least height in px, how many; 0 means all).
-STEPS = [("[data-part=head]", 120, 1), (".next-tokens > button:not(.others)", 20, 4),
-         (".controls > button", 20, 0)]
+def each(*selectors, height=20, count=1):
+    """What has to be on the first screen without scrolling: (selector, least height in px, how many; 0 means all)."""
+    return [(one, height, count) for one in selectors]
+
+
+STEPS = [*each("[data-part=head]", height=120), *each(".next-tokens > button:not(.others)", count=4)]
+BUTTONS = each(".controls > button", count=0)
+TYPED, POSITION = ".st-key-heads_text input", ".st-key-heads_position"
 FIRST = {
-    "/translate": [(f"[data-part={one}]", 20, 1) for one in ("controls", "source", "target")] + STEPS,
-    "/write": [(f"[data-part={one}]", 20, 1) for one in ("controls", "target")] + STEPS,
-    "/classify?show=speakers": [("[data-part=source]", 20, 1), *STEPS[:-1]],
-    "/heads?view=roles": [(one, 20, 1) for one in (
-        ".st-key-heads_role_line", ".head-maps .list", ".head-maps .card",
-        ".st-key-heads_role_best [data-testid=stText]", ".weight-grid")],
-    "/heads?view=contexts": [(one, 20, 1) for one in (
-        ".st-key-heads_contexts_line", "[class*=st-key-heads_found_] button", "[class*=st-key-heads_context_] .chips")],
-    "/heads?view=switch": [(one, 20, 1) for one in (
-        ".st-key-heads_text input", ".st-key-heads_demonstration", ".st-key-heads_boards",
-        ".st-key-heads_path_before [data-testid=stText]", ".st-key-heads_path_after [data-testid=stText]")],
-    "/heads?view=why": [(one, 20, 1) for one in (
-        ".st-key-heads_text input", ".st-key-heads_position", ".st-key-heads_why_sure", ".st-key-heads_why_agree")],
-    "/heads?view=lens": [(one, 20, 1) for one in (
-        ".st-key-heads_text input", ".st-key-heads_position", ".st-key-heads_lens_one .box")],
-    "/heads?view=direct": [(".st-key-heads_text input", 20, 1), (".st-key-heads_position", 20, 1),
-                           (".head-maps .card", 20, 2), (".st-key-heads_effect_head figcaption", 20, 1),
-                           (".st-key-heads_effect_head .box", 20, 1)],
-    "/heads?view=attribution": [(one, 20, 1) for one in (
-        ".st-key-heads_text input", ".st-key-heads_position", ".st-key-heads_attribution_table .box")],
-    "/heads?view=patching": [(one, 20, 1) for one in (
-        ".st-key-heads_text input", ".st-key-heads_other input", ".head-maps .card")],
-    "/heads?view=flow": [(one, 20, 1) for one in (
-        ".st-key-heads_text input", ".st-key-heads_position", ".flow .room")],
-    "/heads?view=spaces": [(one, 20, 1) for one in (
-        ".st-key-heads_text input", ".st-key-heads_space_line", ".st-key-heads_space_token",
-        ".st-key-heads_space_picture .stVegaLiteChart")],
-}
-FIRST |= {
-    "/train?view=watch": [("[data-part=loss]", 140, 1), ("[data-part=head]", 200, 1),
-                          (".st-key-train_now button", 20, 1), (".st-key-train_new button", 20, 1)],
-    "/train?view=now": [(".st-key-train_quick_reverse button", 20, 1)],
-    "/train?view=new": [(".st-key-train_start button", 20, 1)],
+    "/translate": [*each(*(f"[data-part={one}]" for one in ("controls", "source", "target"))), *STEPS, *BUTTONS],
+    "/write": [*each("[data-part=controls]", "[data-part=target]"), *STEPS, *BUTTONS],
+    "/classify?show=speakers": [*each("[data-part=source]"), *STEPS],
+    "/heads?view=roles": each(".st-key-heads_role_line", ".head-maps .list", ".head-maps .card",
+                              ".st-key-heads_role_best [data-testid=stText]", ".weight-grid"),
+    "/heads?view=contexts": each(".st-key-heads_contexts_line", "[class*=st-key-heads_found_] button",
+                                 "[class*=st-key-heads_context_] .chips"),
+    "/heads?view=switch": each(TYPED, ".st-key-heads_demonstration", ".st-key-heads_boards",
+                               ".st-key-heads_path_before [data-testid=stText]",
+                               ".st-key-heads_path_after [data-testid=stText]"),
+    "/heads?view=why": each(TYPED, POSITION, ".st-key-heads_why_sure", ".st-key-heads_why_agree"),
+    "/heads?view=lens": each(TYPED, POSITION, ".st-key-heads_lens_one .box"),
+    "/heads?view=direct": [*each(TYPED, POSITION), *each(".head-maps .card", count=2),
+                           *each(".st-key-heads_effect_head figcaption", ".st-key-heads_effect_head .box")],
+    "/heads?view=attribution": each(TYPED, POSITION, ".st-key-heads_attribution_table .box"),
+    "/heads?view=patching": each(TYPED, ".st-key-heads_other input", ".head-maps .card"),
+    "/heads?view=flow": each(TYPED, POSITION, ".flow .room"),
+    "/heads?view=spaces": each(TYPED, ".st-key-heads_space_line", ".st-key-heads_space_token",
+                               ".st-key-heads_space_picture .stVegaLiteChart"),
+    "/train?view=watch": [*each("[data-part=loss]", height=140), *each("[data-part=head]", height=200),
+                          *each(".st-key-train_now button", ".st-key-train_new button")],
+    "/train?view=now": each(".st-key-train_quick_reverse button"),
+    "/train?view=new": each(".st-key-train_start button"),
 }
 FINGER = 40  # px
 TAPPED = """.controls button, .next-tokens > button:not(.others), .attention-view .bar :is(button, select),
@@ -202,13 +199,7 @@ class Audit:
         return "\n".join(f"{fault}\n    at {'; '.join(where)}" for fault, where in self.found.items())
 
 
-@pytest.fixture
-def page(stayer):
-    """One visitor opens all addresses in turn."""
-    return stayer
-
-
-def open_boxes(page, settle):
+def open_boxes(page):
     """Opens every expander on the page, and those inside them."""
     for _ in range(5):  # nested ones appear after a rerun
         if not page.evaluate("""() => {
@@ -220,7 +211,7 @@ def open_boxes(page, settle):
         settle(page)
 
 
-def popovers(page, settle):
+def popovers(page):
     """Opens each popover in turn."""
     buttons = page.locator("[data-testid=stMain] [data-testid=stPopoverButton]:enabled")
     for at in range(buttons.count()):
@@ -235,7 +226,7 @@ def popovers(page, settle):
         page.get_by_test_id("stPopoverBody").wait_for(state="detached")
 
 
-def audit_address(name, page, settle, touch, *, whole):
+def audit_address(name, page, touch, *, whole):
     """All faults of an open page that an address names. whole: at every size, and with all that opens."""
     audit, lesson = Audit(page, settle), "lesson=" in ADDRESSES[name]
     for size in SIZES if whole else (PHONE, PROJECTOR):
@@ -256,15 +247,15 @@ def audit_address(name, page, settle, touch, *, whole):
             audit.axe(**STRUCTURE)
     opens = whole and not lesson and not name.endswith(" long")  # with a long text the same opens
     if opens:
-        open_boxes(page, settle)
-        for _ in popovers(page, settle):
+        open_boxes(page)
+        for _ in popovers(page):
             audit.axe("[data-testid=stPopoverBody]")
     audit.axe()
     audit.ask("outside")
     audit.dark(audit.theme == "light")
     audit.axe(**CONTRAST)
     if opens:
-        for _ in popovers(page, settle):
+        for _ in popovers(page):
             audit.axe("[data-testid=stPopoverBody]", **CONTRAST)
     if not lesson:
         audit.at(PROJECTOR)
@@ -282,13 +273,12 @@ def audit_address(name, page, settle, touch, *, whole):
 
 
 @pytest.fixture
-def fit(reach, leave_whole, settle, touch, complaints):
+def fit(reach, touch, complaints):
     """Audits an address: `fit("/translate", whole=True)`."""
     def fit(name, *, whole):
-        audit = audit_address(name, reach(ADDRESSES[name]), settle, touch, whole=whole)
+        audit = audit_address(name, reach(ADDRESSES[name]), touch, whole=whole)
         audit.note(complaints)
         assert not audit.found, f"{ADDRESSES[name]}\n{audit.fails()}"
-        leave_whole()
 
     return fit
 
@@ -309,18 +299,6 @@ WAY_BACK = """() => {
   const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
   return document.elementFromPoint(x, y)?.closest("[class*=_leave] button") ? [] : ["the way back is not to be seen"];
 }"""
-
-
-@pytest.fixture
-def room(app, visitor, shipped):
-    found = Wall(app[1], Store(app[2] / "rooms.sqlite"), visitor, shipped("translate"))
-    yield found
-    found.store.end(found.id)
-
-
-def drawn(page):
-    """Waits two frames, for a page that is not Streamlit's."""
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def all_over(audit, sizes, *, dark):
@@ -359,7 +337,7 @@ def questions(page, room, forms):
             if phase == "open":
                 room.come(2)
                 room.answer(question, made, count=2)
-        room.store.put_away(room.id)
+        room.put_away()
         page.locator("[data-phase=answer]").wait_for(state="hidden")
 
 
@@ -419,12 +397,11 @@ def plain(page, room, forms):
 FACES = {"phone": (phones, [PHONE, NARROWEST]), "wall": (walls, [PROJECTOR]), "lectern": (lecterns, SIZES),
          "remote": (remotes, [PHONE, NARROWEST]), "looking": (looking, SIZES), "plain": (plain, SIZES)}
 
-
 MAIN = {"phone": ["shown {}", f"{FORMS[0]}, answer"], "wall": ["shown", f"{FORMS[0]}, answer"],
         "lectern": ["strip, asked"], "remote": ["asked"], "looking": ["strip"], "plain": ["/r", "/lead"]}  # states
 
 
-def audit_face(face, room, visitor, settle, *, whole):
+def audit_face(face, room, visitor, *, whole):
     """All faults of a face of a room. whole: in all its states, with each kind of question, at all sizes."""
     states, sizes = FACES[face]
     page, audit = visitor(*sizes[0]), None
@@ -432,18 +409,18 @@ def audit_face(face, room, visitor, settle, *, whole):
         if not whole and state not in MAIN[face]:
             continue
         app = page.get_by_test_id("stApp").count() > 0
-        audit = Audit(page, settle if app else drawn, audit)
+        audit = Audit(page, settle if app else frames, audit)
         audit.state = f", {state}"
         all_over(audit, sizes if whole else sizes[:1], dark=dark)
     assert audit and not audit.found, f"{face}\n{audit.fails()}"
 
 
 @pytest.mark.parametrize("face", FACES)
-def test_a_face_of_a_room_is_fit_for_everybody(face, room, visitor, settle):
-    audit_face(face, room, visitor, settle, whole=False)
+def test_a_face_of_a_room_is_fit_for_everybody(face, room, visitor):
+    audit_face(face, room, visitor, whole=False)
 
 
 @pytest.mark.rare("minutes: every kind of question on every face of a room, at every size")
 @pytest.mark.parametrize("face", FACES)
-def test_a_face_of_a_room_is_fit_for_everybody_with_every_question_at_every_size(face, room, visitor, settle):
-    audit_face(face, room, visitor, settle, whole=True)
+def test_a_face_of_a_room_is_fit_for_everybody_with_every_question_at_every_size(face, room, visitor):
+    audit_face(face, room, visitor, whole=True)

@@ -2,36 +2,16 @@
 
 import pytest
 
-from ui.views.by_hand.settings import PARTS
-
-from .conftest import SIZES
+from .conftest import SIZES, in_window, reached, settle, windows
 
 NUMBERS = """name => [...document.querySelectorAll(`[data-name="${name}"] td[title]:not(.sum)`)]
   .map(cell => Number(cell.title))"""
 
 
-@pytest.fixture
-def settings(settle):
-    """Opens the settings: `settings(page)`."""
-    def settings(page):
-        page.get_by_role("button", name="Settings:").click()
-        return settle(page)
-
-    return settings
-
-
-def on_screen(page, *locators) -> None:
-    """All of each lies inside the window."""
-    size = page.viewport_size
-    for locator in locators:
-        box = locator.bounding_box()
-        assert box["y"] >= 0, locator
-        assert box["y"] + box["height"] <= size["height"], (locator, box)
-        assert 0 <= box["x"] < size["width"], (locator, box)
-
-
-def test_words_move_masks_hide_and_positions_are_added_while_the_settings_stay_open(visit, reached, settings):
-    page = settings(visit("/by_hand?query=1"))
+def test_words_move_masks_hide_and_positions_are_added_while_the_settings_stay_open(visit):
+    page = visit("/by_hand?query=1")
+    page.get_by_role("button", name="Settings:").click()
+    settle(page)
     before = page.evaluate(NUMBERS, "x = embeddings")
     page.get_by_role("button", name="Move it right").click()
     reached(page, text="Life too is short for bad coffee", query=2)
@@ -54,15 +34,15 @@ def test_words_move_masks_hide_and_positions_are_added_while_the_settings_stay_o
 
 
 @pytest.mark.rare("five steps in three windows")
-def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit, windows, reached, settle):
+def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit):
     page = visit("/by_hand")
     coffee, last = page.get_by_role("radio", name="coffee").first, page.locator('[data-name="context = weights v"]')
     onward = page.get_by_role("button", name="Next")
     for _ in windows(page):
-        on_screen(page, page.locator('[data-name="ids"] td.chosen'), coffee,
+        in_window(page, page.locator('[data-name="ids"] td.chosen'), coffee,
                   page.get_by_role("button", name="Settings:"), onward)
         last.evaluate("one => one.scrollIntoView({ block: 'center' })")
-        on_screen(page, coffee, last)  # while all steps scroll the words to choose stay
+        in_window(page, coffee, last)  # while all steps scroll the words to choose stay
     page = visit("/by_hand?step=products")
     texts = ("short", "bad", "coffee", "short", "bad")
     names = ("q kᵀ", "q kᵀ / √d_k", "mask", "weights", "context = weights v")
@@ -70,7 +50,7 @@ def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit, windows,
     for nth, (step, name, word) in enumerate(zip(steps, names, texts, strict=True)):
         reached(page, step=step)
         for _ in windows(page, [SIZES[nth % len(SIZES)]]):
-            on_screen(page, onward, page.locator(f'[data-name="{name}"] table'))
+            in_window(page, onward, page.locator(f'[data-name="{name}"] table'))
         where = onward.bounding_box()
         page.get_by_role("radio", name=word).first.click()
         reached(page, query=["Life", "is", "too", "short", "for", "bad", "coffee"].index(word))
@@ -79,56 +59,17 @@ def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit, windows,
         onward.click()
 
 
-@pytest.mark.rare("every part on a telephone")
-def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so(visit, page, settle, reached):
+@pytest.mark.rare("wide matrices on a telephone and in three windows")
+def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so_and_wide_numbers_leave_a_page_as_wide_as_it_is(visit, page):
     visit("/by_hand?d_k=24&mask=causal&text=a+b+c+d+e+f+g+h+incomprehensible")
     page.set_viewport_size({"width": 390, "height": 844})  # now, for a telephone begins with one step
-    settle(page)
-    matrices = page.locator(".matrix").evaluate_all("""all => all.filter(one => one.offsetParent).map(one => [
+    matrices = settle(page).locator(".matrix").evaluate_all("""all => all.filter(one => one.offsetParent).map(one => [
       one.dataset.name, one.querySelector('.sign').offsetWidth > 0,
       one.querySelector('.box').scrollWidth > one.querySelector('.box').clientWidth])""")
     assert {name for name, _, scrolls in matrices if scrolls} >= {"q = x W_q", "k = x W_k"}
     assert [name for name, sign, scrolls in matrices if scrolls and not sign] == []
     assert {name for name, sign, _ in matrices if not sign} >= {"x = embeddings", "context = weights v"}
-    for part, name in PARTS.items():
-        page.get_by_role("radio", name=name, exact=True).click()
-        reached(page, part=part)
-        widest = page.evaluate("""() => Math.max(document.documentElement.scrollWidth,
-          ...[...document.querySelectorAll('[data-testid="stMain"], [data-testid="stAppViewContainer"]')]
-            .map(box => box.scrollWidth))""")
-        assert widest <= 390, part
-
-
-WIDE = "d=512&d_k=512&d_v=512&heads=8&scale=split"
-PLACED = """name => [...document.querySelectorAll(`[data-name="${name}"] thead th[scope=col]`)]
-  .map(head => Number(head.textContent))"""
-
-
-@pytest.mark.rare("tests/app/test_by_hand.py has the window of numbers")
-def test_the_numbers_of_a_wide_matrix_are_moved_by_keys_and_by_a_click(visit, reached, settle):
-    page = visit(f"/by_hand?step=qkv&{WIDE}")
-    box = page.get_by_role("spinbutton", name="Numbers shown, from")
-    assert page.evaluate(PLACED, "q = x W_q") == [*range(8)]
-    box.focus()
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("Enter")
-    reached(page, first=8)
-    assert page.evaluate(PLACED, "q = x W_q") == page.evaluate(PLACED, "k = x W_k") == [*range(8, 16)]
-    page.get_by_role("button", name="Increment").click()
-    reached(page, first=16)
-    assert page.evaluate(PLACED, "v = x W_v") == [*range(16, 24)]
-    page.get_by_text("The weights W_q, W_k and W_v").click()
-    reached(page, weights_3="open")
-    page.locator('[data-name="W_k"]').wait_for()
-    assert page.evaluate(PLACED, "W_k") == [*range(16, 24)]
-    page.get_by_role("button", name="Next").click()
-    reached(page, step="products", first=16)
-    assert "the sum of the other 504 products" in page.locator(".spelled").text_content()
-
-
-@pytest.mark.rare("wide numbers in three windows")
-def test_wide_numbers_leave_a_phone_and_a_projector_as_wide_as_they_are(visit, windows, reached):
-    page = visit(f"/by_hand?{WIDE}&step=scaled")
+    page = visit("/by_hand?d=512&d_k=512&d_v=512&heads=8&scale=split&step=scaled")
     for width, _ in windows(page):
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
         if width < 640:

@@ -1,32 +1,21 @@
 """Exercises in Chromium: cells filled in by keyboard, checked, shown and kept; and the worksheet, downloaded."""
 
-from pathlib import Path
-
-import pytest
-
 from transformer.by_hand.stages import ByHand, Settings
 
-from .conftest import SIZES
+from .conftest import SIZES, address, in_window, reached, settle, windows
 
 FOCUSED = "cell => cell.getRootNode().activeElement === cell"
 WEIGHTS = [f"{weight:.2f}" for weight in ByHand(Settings()).heads[0].weights[6].tolist()]
-
-
-@pytest.fixture
-def exercise(visit):
-    """Opens the softmax of the last word: its page, and the cells to fill in."""
-    page = visit("/by_hand?part=exercise&step=softmax")
-    cells = page.locator(".exercise input")
-    cells.first.wait_for()
-    return page, cells
 
 
 def marks(page) -> list[str]:
     return page.locator(".exercise .mark").all_text_contents()
 
 
-def test_a_row_is_filled_in_shown_begun_again_and_kept(exercise, address, reached, settle, windows):
-    page, cells = exercise
+def test_a_row_is_filled_in_shown_begun_again_and_kept(visit):
+    page = visit("/by_hand?part=exercise&step=softmax")  # of the last word
+    cells = page.locator(".exercise input")
+    cells.first.wait_for()
     assert cells.count() == 7
     assert marks(page) == [""] * 7
     before = address(page)
@@ -74,34 +63,10 @@ def test_a_row_is_filled_in_shown_begun_again_and_kept(exercise, address, reache
         reached(page, step=step)
         cells.first.wait_for()
         if step != "context":
-            for _, height in windows(page, [SIZES[nth % len(SIZES)]]):  # the row to fill in with the numbers given
-                for one in (cells.first, page.locator(".matrix table").first, page.get_by_role("button", name="Next")):
-                    box = one.bounding_box()
-                    assert box["y"] >= 0
-                    assert box["y"] + box["height"] <= height
+            for _ in windows(page, [SIZES[nth % len(SIZES)]]):  # the row to fill in with the numbers given
+                in_window(page, cells.first, page.locator(".matrix table").first,
+                          page.get_by_role("button", name="Next"))
     page.locator(".exercise [data-state=right]").first.wait_for()
     settle(page.reload() and page)
     page.locator(".exercise [data-state=right]").first.wait_for()
     assert [cells.nth(at).input_value() for at in range(7)] == WEIGHTS
-
-
-@pytest.mark.rare("tests/app/test_by_hand.py has what is on the sheet")
-def test_the_worksheet_opens_by_itself_with_its_answers_on_a_sheet_of_their_own(visit, page, context, tmp_path):
-    visit("/by_hand?part=exercise&step=products&fill=matrix&sheet=4,7")
-    page.get_by_role("button", name="A worksheet to print").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download the worksheet").click()
-    file = Path(tmp_path / "sheet.html")
-    download.value.save_as(file)
-    sheet = context.new_page()
-    requests = []
-    sheet.on("request", lambda request: requests.append(request.url))
-    sheet.goto(file.as_uri())
-    assert requests == [file.as_uri()]
-    empty = sheet.locator("body > section td.open").all_text_contents()
-    answers = sheet.locator(".answers td.open").all_text_contents()
-    assert empty == [""] * 98
-    assert len(answers) == 98
-    assert all(answers)
-    assert answers[-7:] == WEIGHTS
-    sheet.close()

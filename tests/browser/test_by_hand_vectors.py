@@ -6,7 +6,7 @@ import pytest
 
 from tests.waiting import until
 
-from .conftest import WAIT_MS
+from .conftest import address, go, new_tab, reached, settle
 
 LINK = "/by_hand?text=The+house+is+white.&part=vectors&kind=decoder&layer=1&head=1&row=3"
 LA, MAISON = "1", "2"  # positions of keys
@@ -47,7 +47,7 @@ def status(page) -> str:
     return page.locator(".vectors .status").text_content()
 
 
-def test_an_arrow_dragged_along_the_query_takes_the_weight_and_is_put_back(vectors, reached, address, settle):
+def test_an_arrow_dragged_along_the_query_takes_the_weight_and_is_put_back(vectors):
     page = vectors
     assert (weight(page, LA), weight(page, MAISON)) == (92, 4.5)
     assert status(page).startswith(OWN) and page.get_by_role("button", name="Put all back").is_disabled()
@@ -76,9 +76,10 @@ def test_an_arrow_dragged_along_the_query_takes_the_weight_and_is_put_back(vecto
     assert status(page).startswith(OWN)
 
 
-@pytest.mark.rare("a second way to drag")
-def test_the_arrow_keys_move_an_arrow_and_not_the_page(vectors, settle, address):
+@pytest.mark.rare("two other ways to drag")
+def test_the_arrow_keys_move_an_arrow_and_not_the_page_and_on_a_projector_it_stays_under_the_pointer(vectors):
     page = vectors
+    page.set_viewport_size({"width": 1280, "height": 720})
     key = page.locator(f".vectors g[data-id='{MAISON}']")
     key.focus()
     before = product(page)
@@ -96,9 +97,20 @@ def test_the_arrow_keys_move_an_arrow_and_not_the_page(vectors, settle, address)
     assert tip(page, "q")[0] == pytest.approx(x, abs=0.5) and tip(page, "q")[1] < y - 2
     page.wait_for_function("new URLSearchParams(location.search).get('moved').startsWith('q:')")
     settle(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("f")
+    page.locator(".vectors.large[data-drawn]").wait_for()
+    x, y = tip(page, MAISON)
+    before = weight(page, MAISON)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 200, y)
+    assert tip(page, MAISON) == pytest.approx((x + 200, y), abs=3)  # under the pointer in large type, too
+    page.mouse.up()
+    assert weight(page, MAISON) > before
 
 
-def test_the_temperature_makes_weights_sharp_or_alike_and_a_scrolled_page_no_taller_picture(vectors, reached):
+def test_the_temperature_makes_weights_sharp_or_alike_and_a_scrolled_page_no_taller_picture(vectors):
     page = vectors
     slider = page.get_by_role("slider", name="Temperature")
     slider.focus()
@@ -123,14 +135,11 @@ def test_the_temperature_makes_weights_sharp_or_alike_and_a_scrolled_page_no_tal
 
 
 @pytest.mark.rare("a third way to drag")
-@pytest.mark.own_visitor
-def test_a_finger_drags_an_arrow_and_scrolls_beside_it(chromium, app_url, settle):
-    context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    context.set_default_timeout(WAIT_MS)
-    page = context.new_page()
-    page.goto(app_url + LINK, wait_until="domcontentloaded")
+def test_a_finger_drags_an_arrow_and_scrolls_beside_it(chromium, app_url):
+    page = new_tab(chromium, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    go(page, app_url + LINK)
     page.locator(".vectors[data-drawn]").wait_for()
-    fingers = context.new_cdp_session(page)
+    fingers = page.context.new_cdp_session(page)
 
     def drag(start, to):
         points = [{"x": start[0] + (to[0] - start[0]) * at / 6, "y": start[1] + (to[1] - start[1]) * at / 6}
@@ -150,23 +159,4 @@ def test_a_finger_drags_an_arrow_and_scrolls_beside_it(chromium, app_url, settle
     corner = box["x"] + box["width"] - 20, box["y"] + box["height"] - 20
     drag(corner, (corner[0], corner[1] - 200))
     page.wait_for_function(f"{scrolled} > 20")
-    context.close()
-
-
-@pytest.mark.rare("test_lesson_stops.py has the same on a projector")
-def test_all_of_it_is_on_a_projector(visit, page):
-    page.set_viewport_size({"width": 1280, "height": 720})
-    visit(f"{LINK}&present=1")
-    page.locator(".vectors.large[data-drawn]").wait_for()
-    for part in ("svg", ".told", "tbody tr:last-child", ".strip", "input", ".status"):
-        box = page.locator(f".vectors {part}").bounding_box()
-        assert box["x"] >= 0 and box["y"] >= 0, part
-        assert box["x"] + box["width"] <= 1280 and box["y"] + box["height"] <= 720, part
-    x, y = tip(page, MAISON)
-    before = weight(page, MAISON)
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + 200, y)
-    assert tip(page, MAISON) == pytest.approx((x + 200, y), abs=3)
-    page.mouse.up()
-    assert weight(page, MAISON) > before
+    page.context.close()

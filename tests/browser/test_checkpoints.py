@@ -8,6 +8,8 @@ from playwright.sync_api import expect
 from transformer.checkpoint import describe
 from transformer.folders import write_manifest
 
+from .conftest import reached, settle
+
 ADD = "/checkpoints?view=add"
 
 
@@ -24,7 +26,7 @@ def zipped(shipped, tmp_path):
     return zipped
 
 
-def choose(page, settle, *files):
+def choose(page, *files):
     page.locator("input[type=file]").set_input_files(list(files))
     button = page.locator("button:enabled", has_text="Check and keep")
     expect(button).to_have_count(1)  # while the page is built anew, the one that was there is beside it
@@ -32,15 +34,14 @@ def choose(page, settle, *files):
     button.click()
 
 
-def test_a_file_is_refused_and_a_zip_is_kept_read_about_opened_and_deleted(visit, settle, zipped, tmp_path, reached,
-                                                                           complaints):
+def test_a_file_is_refused_and_a_zip_is_kept_read_about_opened_and_deleted(visit, zipped, tmp_path, complaints):
     (tmp_path / "model.safetensors").write_bytes(b"\x80\x04\x95" + bytes(100))
     (tmp_path / "config.json").write_text("{}")
     page = visit(ADD)
-    choose(page, settle, tmp_path / "model.safetensors", tmp_path / "config.json")
+    choose(page, tmp_path / "model.safetensors", tmp_path / "config.json")
     expect(page.get_by_test_id("stAlertContentError")).to_contain_text("Refused: model.safetensors is a pickle")
     expect(page.get_by_role("button", name="Check and keep")).to_be_disabled()
-    choose(page, settle, zipped("write", "sent"))
+    choose(page, zipped("write", "sent"))
     id = f"sent@{describe(tmp_path / 'write').id.split('@')[1]}"
     expect(page.get_by_test_id("stAlertContentSuccess")).to_contain_text(id)
     expect(page.get_by_test_id("stFileUploaderFile")).to_have_count(0)  # the upload is no longer held

@@ -1,16 +1,19 @@
 """Films of heads forming, made in a browser: they play, and their frames are the snapshots."""
 
+import io
 from base64 import b64encode
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from PIL import Image, ImageChops
 from playwright.sync_api import expect
 
+from transformer.paths import ROOT
+
+from .conftest import saved
+
 FORMING = "/train?view=watch&run=checkpoints/translate"
-ATTENTION = Path(__file__).resolve().parents[2] / "checkpoints" / "translate" / "attention"
-SNAPSHOTS = len([*ATTENTION.glob("*.safetensors")])
+SNAPSHOTS = len([*(ROOT / "checkpoints" / "translate" / "attention").glob("*.safetensors")])
 # A browser may say that it has sought before it shows the frame: what was shown before is drawn again for a while.
 PLAYED = """async (base64) => {
   const video = document.createElement("video");
@@ -53,10 +56,9 @@ def forming(visit):
 
 
 def kept(page, saves, kind):
-    with page.expect_download() as download:
-        saves.select_option(kind)
-    assert download.value.suggested_filename.endswith(f"-forming-cross-sentence1-film.{kind}")
-    return Path(download.value.path())
+    name, data = saved(page, lambda: saves.select_option(kind))
+    assert name.endswith(f"-forming-cross-sentence1-film.{kind}")
+    return data
 
 
 def test_a_gif_that_fails_says_so_one_can_be_stopped_and_the_next_has_every_snapshot(page, forming):
@@ -78,10 +80,10 @@ def test_a_gif_that_fails_says_so_one_can_be_stopped_and_the_next_has_every_snap
     page.unroute("**/scripts/gifenc-*.js")
     expect(bar).to_have_count(0)
 
-    path = kept(page, saves, "gif")
+    data = kept(page, saves, "gif")
     expect(view.locator(".film")).to_have_count(0)
     assert len(downloads) == 1
-    with Image.open(path) as film:
+    with Image.open(io.BytesIO(data)) as film:
         assert (film.n_frames, film.size, film.info["loop"]) == (SNAPSHOTS, (1280, 720), 0)
         frames, lengths = [], []
         for at in range(SNAPSHOTS):
@@ -99,7 +101,7 @@ def test_a_video_plays_and_ends_elsewhere_than_it_began(page, forming, kind):
     _, saves = forming
     if not saves.locator(f"option[value={kind}]").count():
         pytest.skip(f"this Chromium has no encoder for {kind}")
-    film = page.evaluate(PLAYED, b64encode(kept(page, saves, kind).read_bytes()).decode())
+    film = page.evaluate(PLAYED, b64encode(kept(page, saves, kind)).decode())
     assert film["size"] == [1280, 720]
     assert film["duration"] == pytest.approx((SNAPSHOTS + 5) / 5, abs=0.25)
     assert film["off"] > 3

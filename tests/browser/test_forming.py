@@ -4,7 +4,6 @@ import csv
 import json
 import re
 import shutil
-from pathlib import Path
 from urllib.parse import urlencode
 
 import numpy as np
@@ -13,9 +12,11 @@ from playwright.sync_api import expect
 from safetensors.numpy import load_file
 
 from transformer.openings import OPENINGS
+from transformer.paths import ROOT
 from transformer.training.event_file import read_events, sentence
 
-ROOT = Path(__file__).resolve().parents[2]
+from .conftest import on_cell, on_tile, reached, saved
+
 TRANSLATE = ROOT / "checkpoints" / "translate"
 STEPS = sorted(int(path.stem) for path in (TRANSLATE / "attention").glob("*.safetensors"))  # recorded
 *_, MIDDLE = (step for step in STEPS if step < STEPS[-1] / 5)
@@ -78,7 +79,7 @@ def expected(weights):
             "first": np.mean(weights[:, 0])}
 
 
-def test_training_is_moved_through_by_keys_and_by_dragging_and_the_table_follows(opened, reached, complaints):
+def test_training_is_moved_through_by_keys_and_by_dragging_and_the_table_follows(opened, complaints):
     page = opened(forming_step=MIDDLE, forming_layer=1, forming_head=2)
     slider = page.get_by_role("slider", name="Training step")
     slider.focus()
@@ -107,7 +108,7 @@ def test_training_is_moved_through_by_keys_and_by_dragging_and_the_table_follows
     assert not complaints
 
 
-def test_an_event_leads_to_its_step_and_its_head(opened, reached):
+def test_an_event_and_its_mark_on_the_curve_lead_to_its_step_and_its_head(opened):
     page = opened(forming_step=0, forming_kind="decoder")
     event = next(event for event in read_events(TRANSLATE) if event["measure"] == "alignment")
     page.get_by_role("button", name=sentence(event), exact=True).click()
@@ -115,11 +116,6 @@ def test_an_event_leads_to_its_step_and_its_head(opened, reached):
     drawn(page, "cross", 1, step, event["layer"], event["head"])
     reached(page, forming_step=step, forming_kind="cross", forming_layer=event["layer"], forming_head=event["head"])
     assert page.locator(".forming .events li").count() == len(read_events(TRANSLATE))
-
-
-@pytest.mark.rare("a second way to an event")
-def test_a_mark_on_the_curve_leads_to_its_step_and_its_head(opened):
-    page = opened(forming_step=0)
     *_, event = read_events(TRANSLATE)  # no other mark is near
     box = page.locator("[data-part=loss] .u-over").bounding_box()
     last = page.locator(".forming").evaluate("root => root.view.loss.chart.plot.scales.x.max")
@@ -147,48 +143,16 @@ def test_the_newest_events_are_in_sight_at_every_step(opened):
             page.keyboard.press("ArrowRight")
 
 
-@pytest.mark.rare("a message that was lost")
-def test_what_was_asked_for_in_vain_is_asked_for_again(opened):
-    page = opened(forming_step=MIDDLE)
-    page.locator(".forming").evaluate("""root => {
-      const { view } = root, send = view.send;
-      view.send = () => { view.send = send; };
-    }""")
-    page.get_by_role("radio", name="Decoder").click()
-    drawn(page, "decoder", 1, MIDDLE, *HEAD)
-
-
-@pytest.mark.rare("the points of one canvas")
-def test_the_curve_is_as_sharp_on_a_projector_as_on_a_desk(opened, settle):
-    page = opened(forming_step=MIDDLE)
-    for presented in (False, True):
-        canvas = page.locator("[data-part=loss] canvas")
-        points, seen = canvas.evaluate("canvas => canvas.width"), canvas.bounding_box()["width"]
-        assert points == pytest.approx(seen * page.evaluate("devicePixelRatio"), abs=2), presented
-        if not presented:
-            page.keyboard.press("f")
-            page.wait_for_url("**present=1*")
-            settle(page)
-
-
-def test_heads_kinds_and_sentences_are_chosen_and_their_weights_said(opened, reached):
+def test_heads_kinds_and_sentences_are_chosen_and_their_weights_said(opened):
     page = opened(forming_step=MIDDLE, forming_kind="cross", forming_sentence=2)
-    page.locator(".forming .grid").click(position=page.locator(".forming").evaluate("""(root, [last, right]) => {
-      const { left, top, width, height, gap } = root.view.tiles;
-      return { x: left + (right + 0.5) * (width + gap), y: top + (last + 0.5) * (height + gap) };
-    }""", [TOP, RIGHT]))
+    view = page.locator(".forming")
+    view.locator(".grid").click(position=on_tile(view, TOP, RIGHT))
     drawn(page, "cross", 2, MIDDLE, TOP, RIGHT)
     reached(page, forming_layer=TOP, forming_head=RIGHT)
     expect(page.get_by_role("heading", name=f"layer {TOP}, head {RIGHT}")).to_be_visible()
     weights = recorded(MIDDLE, "cross", TOP, RIGHT, sentence=2)
     for query, key in [(0, 0), (7, 5), (3, 7)]:
-        x, y = page.locator(".forming").evaluate("""(root, [query, key]) => {
-          const { gutter, cell } = root.view.layout, canvas = root.view.parts.matrix;
-          canvas.scrollIntoView({ block: "center" });
-          const box = canvas.getBoundingClientRect();
-          return [box.left + gutter.left + (key + 0.5) * cell[0], box.top + gutter.top + (query + 0.5) * cell[1]];
-        }""", [query, key])
-        page.mouse.move(x, y)
+        view.locator("[data-part=head] canvas").first.hover(position=on_cell(view, query, key))
         readout = page.locator(f'.readout[data-query="{query}"][data-key="{key}"]')
         expect(readout).to_have_count(1)
         assert float(readout.get_attribute("data-weight")) == pytest.approx(weights[query, key], abs=1e-6)
@@ -257,21 +221,31 @@ def test_a_live_run_goes_on_without_losing_the_readers_place(opened, live):
     drawn(page, "cross", 1, newest, *HEAD)
 
 
-@pytest.mark.rare("two files that are saved")
-def test_files_say_what_they_are_of(opened):
-    page = opened(forming_step=MIDDLE, forming_layer=1, forming_head=2)
-    with page.expect_download() as download:
-        page.get_by_label("Save", exact=True).select_option("csv")
-    name = download.value.suggested_filename
+@pytest.mark.rare("seconds: a message that is lost, two files, and a projector")
+def test_what_was_lost_is_asked_again_files_say_what_they_are_of_and_a_curve_is_sharp_on_a_projector(opened):
+    page = opened(forming_step=MIDDLE, forming_layer=1, forming_head=2, forming_kind="decoder")
+    page.locator(".forming").evaluate("""root => {
+      const { view } = root, send = view.send;
+      view.send = () => { view.send = send; };
+    }""")
+    page.get_by_role("radio", name="Cross").click()
+    drawn(page, "cross", 1, MIDDLE, 1, 2)
+    saves = page.get_by_label("Save", exact=True)
+    name, text = saved(page, lambda: saves.select_option("csv"))
     assert re.fullmatch(rf"translate@\w{{8}}-forming-cross-sentence1-step{MIDDLE}\.csv", name)
-    lines = Path(download.value.path()).read_text("utf-8").splitlines()
+    lines = text.decode("utf-8").splitlines()
     assert all(part in lines[1] for part in ("translate@", f"step {MIDDLE}", "kind cross", "sentence 1: I am cold."))
     rows = list(csv.DictReader(lines[2:]))
     assert len(rows) == len(STEPS) * LAYERS * HEADS
     (row,) = [row for row in rows if (row["step"], row["layer"], row["head"]) == (str(MIDDLE), "1", "2")]
     assert {name: float(row[name]) for name in expected(np.eye(2))} == pytest.approx(
         expected(recorded(MIDDLE, "cross", 1, 2)), abs=1e-5)
-    with page.expect_download() as download:
-        page.get_by_label("Save", exact=True).select_option("png-light")
-    picture = Path(download.value.path()).read_bytes()
+    _, picture = saved(page, lambda: saves.select_option("png-light"))
     assert picture[:8] == b"\x89PNG\r\n\x1a\n" and int.from_bytes(picture[16:20], "big") == 2480
+    for presented in (False, True):
+        if presented:
+            page.keyboard.press("f")
+            reached(page, present=1)
+        canvas = page.locator("[data-part=loss] canvas")
+        points, seen = canvas.evaluate("canvas => canvas.width"), canvas.bounding_box()["width"]
+        assert points == pytest.approx(seen * page.evaluate("devicePixelRatio"), abs=2), presented

@@ -1,14 +1,13 @@
 """A page of another site shows the app in a frame, as a Hugging Face Space does, in a browser that sends no site's
 cookies from another's frames."""
 
-import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import FLAGS, NAMES, RULES, SETTLED, WAIT_MS, listen_for_others
+from .conftest import RULES, launched, new_tab
 
 LESSON = """---
 title: Framed
@@ -49,14 +48,8 @@ def framed(chromium, serve, framing, tmp_path):
                    HEADSUP_HOME=str(tmp_path / "home"))
     there = f"{url.replace('127.0.0.1', 'localhost')}/lessons?__theme=light"
     site.page = f"<iframe src='{there}' width=1400 height=850></iframe>".encode()
-    executable = next(filter(None, map(shutil.which, NAMES)))
-    browser = chromium.browser_type.launch(executable_path=executable,
-                                           args=[*FLAGS, RULES, "--test-third-party-cookie-phaseout"])
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    context.add_init_script(SETTLED)
-    context.set_default_timeout(WAIT_MS)
-    listen_for_others(context)
-    page = context.new_page()
+    browser = launched(chromium.browser_type, RULES, "--test-third-party-cookie-phaseout")
+    page = new_tab(browser)
     page.goto(address)
     yield page, page.frame_locator("iframe")
     browser.close()

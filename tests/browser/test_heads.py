@@ -13,6 +13,8 @@ from tests.app.heads_checkpoints import make
 from tests.waiting import ROOT
 from transformer import ablation_job
 
+from .conftest import address, chips, reached, settle, windows
+
 
 @pytest.fixture(scope="module")
 def kept(app):
@@ -28,7 +30,7 @@ def cell(page, card, kind, layer, head, *, number=0):
     return page.locator(f'.head-maps [data-at="{card}/{number}/{kind}:{layer}:{head}"]')
 
 
-def test_a_head_clicked_or_reached_by_keys_opens_on_its_best_sentence(visit, kept, reached, complaints, settle):
+def test_a_head_clicked_or_reached_by_keys_opens_on_its_best_sentence(visit, kept, complaints):
     ckpt, _ = kept
     page = visit(f"/heads?view=roles&checkpoint={ckpt.id}&role_kind=cross&role=diagonal&role_layer=0&role_head=0")
     page.locator(".head-maps .list [data-card=end]").click()
@@ -53,7 +55,7 @@ def test_a_head_clicked_or_reached_by_keys_opens_on_its_best_sentence(visit, kep
     assert page.evaluate("document.activeElement.shadowRoot.activeElement.dataset.at") == "end/0/cross:1:0"
 
 
-def test_a_click_on_an_effect_switches_that_head_in_the_text_above(visit, kept, reached, chips, settle):
+def test_a_click_on_an_effect_switches_that_head_in_the_text_above(visit, kept):
     ckpt, analysis = kept
     ablation_job.run(ckpt, analysis, limit=50)
     page = visit(f"/heads?view=switch&checkpoint={ckpt.id}&limit=50&each=open&text=a dog is cold.")
@@ -69,7 +71,7 @@ def test_a_click_on_an_effect_switches_that_head_in_the_text_above(visit, kept, 
 
 
 @pytest.mark.rare("a moment between two runs of one view")
-def test_while_heads_are_measured_nothing_of_another_measurement_is_seen(visit, kept, settle):
+def test_while_heads_are_measured_nothing_of_another_measurement_is_seen(visit, kept):
     page = visit(f"/heads?{urlencode({'view': 'roles', 'role_on': 'own', 'role_texts': 'I am cold.'})}")
     page.locator(".st-key-heads_role_maps").wait_for()
     for view in ("Lens", "Roles"):
@@ -97,7 +99,7 @@ def test_while_heads_are_measured_nothing_of_another_measurement_is_seen(visit, 
     assert page.evaluate("window.seen.both") == 0
 
 
-def test_a_clicked_head_shows_where_it_looks_and_opens_in_translate(visit, reached, address, complaints):
+def test_a_clicked_head_shows_where_it_looks_and_opens_in_translate(visit, complaints):
     page = visit("/heads?view=direct&text=I+like+red+wine.&position=4&effect=decoder-0-0")
     reached(page, effect="decoder-0-0")
     page.locator('.head-maps [data-at="effect/0/cross:1:2"]').click()
@@ -113,14 +115,14 @@ def test_a_clicked_head_shows_where_it_looks_and_opens_in_translate(visit, reach
 
 @pytest.mark.rare("the texts of every checkpoint in every window")
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in (ROOT / "checkpoints").glob("*/roles.json")))
-def test_the_text_of_the_head_that_does_it_most_is_shown_whole(visit, windows, shipped, name):
+def test_the_text_of_the_head_that_does_it_most_is_shown_whole(visit, shipped, name):
     page = visit(f"/heads?view=roles&checkpoint={shipped(name).id}")
     text = page.locator(".st-key-heads_role_best [data-testid=stText]").first
     for _ in windows(page):
         assert text.evaluate("text => text.scrollHeight <= text.clientHeight && text.scrollWidth <= text.clientWidth")
 
 
-def test_a_node_or_a_head_of_the_flow_is_clicked_or_reached_by_keys(visit, reached, complaints, settle):
+def test_a_node_or_a_head_of_the_flow_is_clicked_or_reached_by_keys(visit, complaints):
     link = {"view": "flow", "text": "I like red wine.", "position": "5", "threshold": "2"}
     page = visit(f"/heads?{urlencode(link)}")
     node = page.locator('.flow [data-id="decoder-1-mlp_out-5"]')
@@ -153,7 +155,7 @@ def test_a_node_or_a_head_of_the_flow_is_clicked_or_reached_by_keys(visit, reach
 
 
 @pytest.mark.rare("clicks in a fourth map of this page")
-def test_a_clicked_point_is_asked_about(visit, kept, settle, address, complaints):
+def test_a_clicked_point_is_asked_about(visit, kept, complaints):
     ckpt, _ = kept
     page = visit(f"/heads?view=spaces&checkpoint={ckpt.id}&text=a dog is cold.")
     own = page.locator(".st-key-heads_space_map svg.marks .role-mark path[fill='#0072b2']")

@@ -1,13 +1,13 @@
 """The front page, and what holds on every page."""
 
-import re
-
 import pytest
 from playwright.sync_api import expect
 
 import transformer
 from ui.components.shell import menu_widths
 from ui.page.pages import EVERY_PAGE
+
+from .conftest import OUTPUT, at_step, chips, reached, settle, windows
 
 LEAST_ROW = 15  # px: of lines with their tokens
 LAST = f"{transformer.describe('translate').step:,}"  # of training
@@ -20,16 +20,10 @@ def there(page, name):
     page.wait_for_url(f"**{PAGES[name]}*")
 
 
-def stepped(page, index):
-    """Waits until the example is at that step."""
-    expect(page.locator(".controls > output")).to_have_text(re.compile(rf"^step {index} of \d+$"))
-
-
-def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_over(visit, settle, windows, chips,
-                                                                                   touch, complaints):
+def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_over(visit, touch, complaints):
     page = visit("/")
-    stepped(page, 3)
-    page.locator(".controls > output").evaluate("""shown => {
+    at_step(page, 3)
+    page.locator(OUTPUT).evaluate("""shown => {
       window.others = [];
       const three = shown.textContent;
       const look = () => shown.textContent === three || window.others.push(shown.textContent);
@@ -42,12 +36,12 @@ def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_ov
     expect(place).to_contain_text(f"training step {LAST} of {LAST}")
     assert page.evaluate("others") == []  # which took longer than one more step would have
     page.keyboard.press("ArrowRight")
-    stepped(page, 4)
+    at_step(page, 4)
     page.get_by_role("button", name="press 2").click()  # one key rewrites the whole sentence
     settle(page)
-    stepped(page, 0)
+    at_step(page, 0)
     page.keyboard.press("2")
-    stepped(page, 1)
+    at_step(page, 1)
     tokens = "".join(chips(settle(page), "target tokens")).replace("␣", " ")
     assert "Il nous faut aller chez nous maintenant." in tokens
     rewritten = page.locator(".branches button:disabled")
@@ -58,21 +52,20 @@ def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_ov
     assert complaints == []
 
 
-def test_the_whole_model_is_fetched_when_it_is_seen_and_leads_to_the_step_that_it_shows(page, visit, reached, settle,
-                                                                                        complaints):
+def test_the_whole_model_is_fetched_when_it_is_seen_and_leads_to_the_step_that_it_shows(page, visit, complaints):
     page.emulate_media(reduced_motion="reduce")
     page.set_viewport_size({"width": 390, "height": 844})
     scripts = []
     page.on("request", lambda request: scripts.append(request.url))
     visit("/")
-    stepped(page, 3)
+    at_step(page, 3)
     assert not [url for url in scripts if "/model_view-" in url]
     card = page.locator(".model-card")
     card.scroll_into_view_if_needed()
     expect(card.locator("[data-drawn]")).to_have_count(1)
     assert [url for url in scripts if "/model_view-" in url]
     page.keyboard.press("ArrowRight")
-    stepped(page, 4)
+    at_step(page, 4)
     settle(page)
     assert card.evaluate("({ card }) => card.view.message.model.position") == 4
     link = card.get_by_role("link", name="down to one number")
@@ -89,7 +82,7 @@ def test_the_whole_model_is_fetched_when_it_is_seen_and_leads_to_the_step_that_i
 def test_every_page_stands_in_the_menu_and_a_click_anywhere_on_a_card_opens_it(page, visit):
     page.emulate_media(reduced_motion="reduce")
     visit("/")
-    stepped(page, 3)  # at once, where nothing is to move
+    at_step(page, 3)  # at once, where nothing is to move
     expect(page.locator(".growing output")).to_contain_text(f"training step {LAST} of {LAST}")
     with_icons, narrow = menu_widths([one.title for one in EVERY_PAGE.values()])
     for width in (narrow, narrow + 1, with_icons, with_icons + 1):
@@ -105,11 +98,11 @@ def test_every_page_stands_in_the_menu_and_a_click_anywhere_on_a_card_opens_it(p
     page.wait_for_url("**/masks*")
 
 
-def test_a_tour_leaves_one_place_in_the_history_for_each_page(visit, settle, reached, complaints):
+def test_a_tour_leaves_one_place_in_the_history_for_each_page(visit, complaints):
     page = visit("/write?text=KING&step=1")  # a link opened first
     for name in PAGES:
         expect(page.get_by_test_id("stTopNavLink").filter(has_text=name)).to_be_visible()
-    expect(page.locator(".controls > output")).to_contain_text("step 1")
+    expect(page.locator(OUTPUT)).to_contain_text("step 1")
     expect(page.get_by_role("dialog")).to_have_count(0)
     there(page, "Home")
     expect(settle(page).get_by_role("slider", name="Training step")).to_be_visible()
@@ -133,45 +126,3 @@ def test_a_tour_leaves_one_place_in_the_history_for_each_page(visit, settle, rea
     expect(page.get_by_role("heading", name="What is attention?")).to_be_visible()
     settle(page)
     assert complaints == []
-
-
-@pytest.mark.rare("Streamlit's own menu on a phone")
-def test_on_a_phone_a_page_chosen_from_the_menu_closes_it(page, visit, settle):
-    page.set_viewport_size({"width": 390, "height": 844})
-    visit("/")
-    sidebar = page.get_by_test_id("stSidebar")
-    page.get_by_test_id("stExpandSidebarButton").click()
-    expect(sidebar).to_be_in_viewport(ratio=0.9)
-    page.get_by_test_id("stSidebarNavLink").filter(has_text="Masks").click()
-    page.wait_for_url("**/masks*")
-    settle(page)
-    expect(sidebar).not_to_be_in_viewport()
-    expect(page.get_by_role("heading", name="Masks").first).to_be_visible()
-
-
-@pytest.mark.rare("a race")
-@pytest.mark.own_visitor
-def test_an_address_that_comes_after_the_page_was_left_does_not_stay(visit, reached, settle, late_messages):
-    hold, arrived, release = late_messages
-    page = visit("/")
-    for name in ("Translate", "Write"):
-        there(page, name)
-        page.wait_for_url("**step=*")
-        settle(page)
-    page.keyboard.press("ArrowLeft")
-    reached(page, step=39)
-    settle(page)
-    hold()
-    page.keyboard.press("ArrowLeft")
-    arrived(b"step=38")  # on its way
-    page.go_back()
-    page.go_back()
-    page.wait_for_url("**/translate*")
-    release()
-    settle(page)
-    expect(page.get_by_role("heading", name="Translate")).to_be_visible()
-    expect(page.get_by_test_id("stAlert")).to_have_count(0)
-    page.wait_for_url("**/translate?checkpoint=translate*")
-    page.keyboard.press("ArrowLeft")
-    reached(page, step=6)
-    expect(page.get_by_test_id("stAlert")).to_have_count(0)

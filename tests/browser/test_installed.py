@@ -26,6 +26,8 @@ from transformer.checkpoint import find
 from transformer.paths import PACKAGE
 from ui.page.pages import EVERY_PAGE, HOME
 
+from .conftest import settle
+
 pytestmark = pytest.mark.rare("minutes: the wheel is built and installed")
 
 LARGEST = 50_000_000  # bytes: every model comes with a snapshot from early in its training
@@ -112,7 +114,7 @@ def test_the_notebook_that_comes_along_runs(installed):
     assert run(installed, installed.python, "-c", NOTEBOOK, notebook).endswith("J'aime le vin rouge.\n")
 
 
-def test_every_page_opens(installed, page, settle):
+def test_every_page_opens(installed, page):
     server = subprocess.Popen([installed.command, "app", "--port", "0"], **installed.settings)
     try:
         line = next(line for line in server.stdout if line.startswith("Heads Up is at"))

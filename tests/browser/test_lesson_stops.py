@@ -14,6 +14,8 @@ from playwright.sync_api import expect
 from transformer.lessons.parsing import parse
 from transformer.paths import ROOT
 
+from .conftest import settle
+
 WIDTH, HEIGHT, STRIP = 1280, 720, 44  # px; the strip of a lesson or a room in one line
 
 
@@ -105,14 +107,11 @@ def first_of_each_page(stops):
     return found
 
 
-@pytest.fixture
-def page(stayer):
-    """One visitor goes through all stops."""
-    return stayer
+ONE_VISITOR = True
 
 
 @pytest.mark.parametrize(("lesson", "at", "stop"), first_of_each_page(stops()))
-def test_what_a_stop_is_about_is_whole_on_a_projector(lesson, at, stop, page, reach, leave_whole):
+def test_what_a_stop_is_about_is_whole_on_a_projector(lesson, at, stop, page, reach):
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
     page.evaluate("document.querySelector('[data-testid=stMain]')?.scrollTo(0, 10_000)")  # as looked at before
     shown = reach(f"/{stop.page}?{urlencode({**stop.params, 'lesson': lesson, 'stop': at, 'present': 1})}")
@@ -122,7 +121,6 @@ def test_what_a_stop_is_about_is_whole_on_a_projector(lesson, at, stop, page, re
     with suppress(TooLate):  # the strip looks for its part every 300 ms, until it has been drawn
         shown.wait_for_function(f"about => !({OUTSIDE})(about).length", arg=about)
     assert shown.evaluate(OUTSIDE, about) == []
-    leave_whole()
 
 
 ALONE, TELEPHONE = "why-it-works", (390, 844)
@@ -144,38 +142,30 @@ COVERED = f"""([selectors, width, height]) => {{
 }}"""
 
 
-def link_of(at, stop):
-    return f"/{stop.page}?{urlencode({**stop.params, 'lesson': ALONE, 'stop': at})}"
-
-
 @pytest.mark.parametrize(("at", "stop"), first_of_each_page(enumerate(parse(
     (ROOT / "lessons" / f"{ALONE}.md").read_bytes(), ALONE).stops, 1)))
-def test_what_a_stop_is_about_is_above_the_strip_for_who_takes_it_alone(at, stop, page, reach, settle, leave_whole):
+def test_what_a_stop_is_about_is_above_the_strip_for_who_takes_it_alone(at, stop, page, reach):
     """In a small window and, when that is turned into one of a telephone's size, in that one."""
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-    shown = reach(link_of(at, stop))
+    shown = reach(f"/{stop.page}?{urlencode({**stop.params, 'lesson': ALONE, 'stop': at})}")
     for width, height in ((WIDTH, HEIGHT), TELEPHONE):
         page.set_viewport_size({"width": width, "height": height})
         about = [ABOVE[at], width, height]
         with suppress(TooLate):
             settle(shown).wait_for_function(f"about => !({COVERED})(about).length", arg=about)
         assert shown.evaluate(COVERED, about) == [], (width, height)
-    leave_whole()
 
 
-def test_a_strip_is_one_line_while_it_is_presented_and_has_its_words_again_afterwards(page, reach):
+def test_a_strip_is_one_line_while_presented_and_one_taller_for_a_moment_leaves_the_part_where_it_belongs(page, visit):
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-    words = reach(f"/by_hand?part=vectors&present=1&lesson={ALONE}&stop=3").locator(".lesson-bar > .words")
+    words = visit(f"/by_hand?part=vectors&present=1&lesson={ALONE}&stop=3").locator(".lesson-bar > .words")
     expect(page.locator(".lesson-bar")).to_contain_class("folds")
     expect(words).to_be_hidden()
     page.keyboard.press("Escape")
     expect(words).to_be_visible()
     assert page.locator(".lesson-bar").bounding_box()["height"] > STRIP
-
-
-def test_a_strip_that_was_taller_for_a_moment_leaves_the_part_of_a_stop_where_it_belongs(page, reach):
     page.set_viewport_size(dict(zip(("width", "height"), TELEPHONE, strict=True)))
-    reach(f"/by_hand?part=vectors&kind=decoder&layer=1&head=1&row=3&lesson={ALONE}&stop=3")
+    visit(f"/by_hand?part=vectors&kind=decoder&layer=1&head=1&row=3&lesson={ALONE}&stop=3")
     page.wait_for_function(f"about => !({COVERED})(about).length", arg=[ABOVE[3], *TELEPHONE])
     scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
     place, strip = page.evaluate(scrolled), page.locator(".lesson-bar")

@@ -8,6 +8,8 @@ from playwright.sync_api import expect
 from transformer.lessons.parsing import read_file
 from transformer.paths import ROOT
 
+from .conftest import address, on_cell, reached, settle, windows
+
 LESSON = """---
 title: Two pages
 minutes: 2
@@ -36,17 +38,17 @@ def sign(page):
     return page.locator(".driver-popover")
 
 
-def at_stop(page, reached, stop, title):
+def at_stop(page, stop, title):
     """Waits until that stop's page is there, and the bar or the sign shows it."""
     reached(page, stop=stop)
     expect(page.locator(".lesson-bar h2, .driver-popover-title").filter(has_text=title).first).to_be_attached()
 
 
-def test_the_tour_is_done_by_keyboard_from_the_first_stop_to_the_last(visit, reached, settle, address):
+def test_the_tour_is_done_by_keyboard_from_the_first_stop_to_the_last(visit):
     page = visit("/?lesson=tour")
     stops = read_file(ROOT / "lessons" / "tour.md").stops
     for stop, title in enumerate((one.title for one in stops), 1):
-        at_stop(page, reached, stop, title)
+        at_stop(page, stop, title)
         expect(sign(page)).to_be_focused()
         expect(sign(page)).to_have_attribute("role", "dialog")
         assert page.locator("#driver-popover-title").text_content() == title
@@ -68,28 +70,26 @@ def test_the_tour_is_done_by_keyboard_from_the_first_stop_to_the_last(visit, rea
     expect(page.get_by_test_id("stMain").get_by_role("textbox").first).to_be_focused()
 
 
-@pytest.mark.rare("the place of a sign at two stops, in two windows")
-@pytest.mark.parametrize(("stop", "title", "parts"), [
-    (5, "Many heads", ("canvas.grid", "canvas.matrix")),
-    (7, "Choose another word", (".next-tokens", "[data-part=target]"))])
-def test_the_sign_leaves_in_sight_what_it_points_at_and_what_changes(stop, title, parts, visit, windows, reached):
-    page = visit(f"/?lesson=tour&stop={stop}")
-    for _ in windows(page, [(1280, 720), (390, 844)]):
-        at_stop(page, reached, stop, title)
-        expect(sign(page)).to_be_in_viewport(ratio=1)
-        for part in parts:
-            page.wait_for_function("""([sign, part]) => {
-              const [one, other] = [sign, part].map((element) => element.getBoundingClientRect());
-              return one.right <= other.left || other.right <= one.left
-                || one.bottom <= other.top || other.bottom <= one.top;
-            }""", arg=[sign(page).element_handle(), page.locator(part).first.element_handle()])
+TOUCHES = """([sign, part]) => {
+  const [one, other] = [sign, part].map((element) => element.getBoundingClientRect());
+  return one.right > other.left && other.right > one.left && one.bottom > other.top && other.bottom > one.top;
+}"""
 
 
-@pytest.mark.rare("a second way through the tour")
-def test_the_page_can_be_used_while_the_sign_points_and_a_link_goes_on_with_the_tour(page, visit, reached):
+@pytest.mark.rare("a second way through the tour, with the place of a sign at two stops in two windows")
+def test_the_page_can_be_seen_and_used_while_the_sign_points_and_a_link_goes_on_with_the_tour(page, visit):
+    for stop, title, parts in ((7, "Choose another word", (".next-tokens", "[data-part=target]")),
+                               (5, "Many heads", ("canvas.grid", "canvas.matrix"))):
+        visit(f"/?lesson=tour&stop={stop}")
+        for _ in windows(page, [(390, 844), (1280, 720)]):
+            at_stop(page, stop, title)
+            expect(sign(page)).to_be_in_viewport(ratio=1)
+            for part in parts:  # what it points at, and what changes
+                page.wait_for_function(f"both => !({TOUCHES})(both)", arg=[
+                    sign(page).element_handle(), page.locator(part).first.element_handle()])
     page.emulate_media(reduced_motion="reduce")
     visit("/?lesson=tour&stop=5")
-    at_stop(page, reached, 5, "Many heads")
+    at_stop(page, 5, "Many heads")
     expect(sign(page)).to_have_css("animation-name", "none")
     expect(page.locator("canvas.grid.driver-active-element")).to_be_visible()
     page.locator("canvas.grid").click(position={"x": 60, "y": 60})
@@ -106,17 +106,16 @@ def test_the_page_can_be_used_while_the_sign_points_and_a_link_goes_on_with_the_
     reached(page, lesson=None, stop=None)
     assert page.evaluate("localStorage.getItem('headsup-tour')") == "4"
     visit(link)
-    at_stop(page, reached, 5, "Many heads")
+    at_stop(page, 5, "Many heads")
 
 
-def test_a_lesson_of_ones_own_is_stepped_by_a_remote_answered_left_for_another_page_and_finished(visit, settle, reached,
-                                                                                               address):
+def test_a_lesson_of_ones_own_is_stepped_by_a_remote_answered_left_for_another_page_and_finished(visit):
     page = visit("/lessons")
     page.locator("input[type=file]").set_input_files(
         {"name": "two pages.md", "mimeType": "text/markdown", "buffer": LESSON.encode()})
     card = page.locator("[class*=st-key-lessons_own]").filter(has_text="Two pages")
     card.get_by_role("button", name="Start", exact=True).click()
-    at_stop(page, reached, 1, "The end of a sentence")
+    at_stop(page, 1, "The end of a sentence")
     settle(page)
     picture = page.locator(".attention-view")
     assert picture.evaluate("view => view.view.message.kinds.cross.makes") is None  # which would tell the answer
@@ -128,66 +127,39 @@ def test_a_lesson_of_ones_own_is_stepped_by_a_remote_answered_left_for_another_p
     expect(bar(page).get_by_role("status")).to_contain_text("%")
     verdict = bar(page).get_by_role("status").text_content()
     page.keyboard.press("PageDown")
-    at_stop(page, reached, 2, "Masks")
+    at_stop(page, 2, "Masks")
     assert address(page)["pair"] == "2"
     heading = page.get_by_role("heading", name="Switch a mask off")
     expect(heading).to_be_in_viewport()
     assert heading.bounding_box()["y"] < 200
     page.keyboard.press("PageUp")
-    at_stop(page, reached, 1, "The end of a sentence")
+    at_stop(page, 1, "The end of a sentence")
     assert address(page)["step"] == "0"
     expect(bar(page).get_by_role("status")).to_have_text(verdict)
     page.get_by_role("link", name="Library").first.click()
     reached(page, lesson="own/two-pages", stop=1)  # the bar stays on pages that are no stop
     expect(bar(page).locator("h2")).to_contain_text("The end of a sentence")
     bar(page).get_by_role("button", name="Next").click()
-    at_stop(page, reached, 2, "Masks")
+    at_stop(page, 2, "Masks")
     bar(page).get_by_role("button", name="Finish").click()
     expect(page.get_by_text(re.compile("of 1 right, 1 of 1 questions answered"))).to_be_visible()
     expect(bar(page)).to_have_count(0)
 
 
-def test_a_cell_is_answered_by_a_click_and_after_a_number_typed_the_keys_are_the_lessons(visit, reached):
+def test_a_cell_is_answered_by_a_click_and_after_a_number_typed_the_keys_are_the_lessons(visit):
     page = visit("/lessons?lesson=query-and-key&stop=3")
-    place = page.locator(".attention-view").evaluate("""({ view }) => {
-      const { gutter, cell } = view.made;
-      const row = view.message.kinds.cross.queries.length - 1;
-      return { x: gutter.left + 2.5 * cell[0], y: gutter.top + (row + 0.5) * cell[1] };
-    }""")
-    page.locator("canvas.matrix").click(position=place)
+    view = page.locator(".attention-view")
+    row = view.evaluate("({ view }) => view.message.kinds.cross.queries.length - 1")
+    page.locator("canvas.matrix").click(position=on_cell(view, row, 2))
     expect(bar(page).get_by_role("status")).to_contain_text("Right: ")
     visit("/lessons?lesson=query-and-key&stop=8")
-    at_stop(page, reached, 8, "Divide")
+    at_stop(page, 8, "Divide")
     field = bar(page).locator("input")
     field.fill("2")
     field.press("Enter")
     expect(bar(page).get_by_role("status")).to_contain_text("Right")
     page.keyboard.press("PageDown")
-    at_stop(page, reached, 9, "Softmax")
+    at_stop(page, 9, "Softmax")
     bar(page).get_by_role("button", name="Leave").click()
     expect(bar(page)).to_have_count(0)
     expect(page.locator("html.foot-on")).to_have_count(0)
-
-
-@pytest.mark.rare("tests/js/hold_place.test.js has it without a browser")
-def test_the_part_of_a_stop_stays_in_sight_when_what_is_above_it_comes_late_until_the_reader_scrolls(visit, settle):
-    page = visit("/masks?pair=2&lesson=masks-and-positions&stop=5")
-    part = page.locator(".st-key-masks_switched")
-    expect(part).to_be_in_viewport(ratio=0.5)
-    settle(page)
-    page.wait_for_timeout(1_500)
-    late = """() => {
-      const block = document.createElement("div");
-      block.style.height = "900px";
-      document.querySelector(".st-key-masks_switched").before(block);
-    }"""
-    page.evaluate(late)
-    expect(part).to_be_in_viewport(ratio=0.5)
-    page.mouse.move(600, 400)
-    scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
-    before = page.evaluate(scrolled)
-    page.mouse.wheel(0, -300)
-    page.wait_for_function(f"before => {scrolled} < before", arg=before)
-    page.evaluate(late)
-    page.wait_for_timeout(1_500)
-    expect(part).not_to_be_in_viewport()

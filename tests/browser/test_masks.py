@@ -2,20 +2,12 @@
 
 import pytest
 
-from .conftest import SIZES
-
-
-def inside(page, *locators):
-    """All of each is in the window."""
-    for locator in locators:
-        box = locator.bounding_box()
-        assert box["y"] >= 0, locator
-        assert box["y"] + box["height"] <= page.viewport_size["height"], (locator, box)
+from .conftest import SIZES, in_window, reached, windows
 
 
 @pytest.mark.parametrize("sizes", [SIZES[-1:], pytest.param(SIZES, marks=pytest.mark.rare(
     "the other masks, in the other windows"))], ids=["telephone", "all"])
-def test_a_mask_a_switch_and_what_they_change_are_on_one_screen_and_boxes_are_labelled(sizes, visit, windows, reached):
+def test_a_mask_a_switch_and_what_they_change_are_on_one_screen_and_boxes_are_labelled(sizes, visit):
     page, masks = visit("/masks"), {"Causal": "causal", "Source padding": "source", "Cross": "cross",
                                     "Target padding": "target", "Target and causal": "decoder"}
     choosers = page.get_by_role("radiogroup", name="Mask")
@@ -27,13 +19,13 @@ def test_a_mask_a_switch_and_what_they_change_are_on_one_screen_and_boxes_are_la
             reached(page, mask=masks[label])
             picture = page.locator(f".st-key-masks_{masks[label]}_mask .nsewdrag").first
             picture.wait_for()
-            inside(page, chooser, picture)
+            in_window(page, chooser, picture)
             assert picture.bounding_box()["height"] >= 200
             assert picture.bounding_box()["width"] >= 200
         changed.wait_for()
         switch.evaluate("one => one.scrollIntoView({ block: 'start' })")
         page.get_by_test_id("stMain").evaluate("one => one.scrollBy(0, -80)")
-        inside(page, switch, changed)
+        in_window(page, switch, changed)
         switch.click()
         reached(page, causal="off" if at % 2 else "on")
     assert not page.get_by_label("English 1").is_visible()  # folded away on a telephone, which is the last window

@@ -1,11 +1,9 @@
 """What is taken away of the picture of the whole model: files at every level, and the film of its zoom."""
 
-import csv
 import io
 import zipfile
 from base64 import b64encode
 from urllib.parse import quote
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -13,32 +11,26 @@ from PIL import Image
 from playwright.sync_api import expect
 
 import transformer
-from tests.browser.test_attention_view import pdf_words
+from tests.attention_view.shapes import IDS, shaped
 from transformer.analysis.carried import carried, effects
 from transformer.attention_view.message import Selection
 from transformer.attention_view.notebook import show
 from transformer.attention_view.offline_page import page as offline_page
 from transformer.attention_view.shared import CHOICES
 
+from .conftest import INKED, at_step, saved
+from .test_attention_view import pdf_words, table_of
+
 LEVELS = CHOICES["level"]
 TEXT = "I like red wine."
 STEP = 5
-SVG = "{http://www.w3.org/2000/svg}"
 PAGES = {"translate": f"/translate?text={quote(TEXT)}&step={STEP}&kind=cross&layer=1&head=0",
-         "write": "/write?kind=decoder&layer=2&head=1", "classify": "/classify?layer=1&head=1"}
-
-
-AGAIN = pytest.mark.rare("the same of another model: tests/attention_view/test_pictures_as_text.py has it of all tasks")
-
-
-@pytest.fixture
-def page(stayer):
-    """One visitor takes all files."""
-    return stayer
+         "classify": "/classify?layer=1&head=1"}
+ONE_VISITOR = True
 
 
 @pytest.fixture
-def look(request, reach, page, leave_whole):
+def look(reach, page):
     """Opens the picture of the model: `look("translate", "head")` -> its chooser of files, with all that it has."""
     def look(name, level):
         reach(f"{PAGES[name]}&view=model&level={level}&pair=5:2&feature=7")
@@ -50,46 +42,23 @@ def look(request, reach, page, leave_whole):
         expect(saves.locator("option", has_text="film of the zoom, GIF")).to_be_attached()
         return saves
 
-    failed = request.session.testsfailed
-    yield look
-    page.set_viewport_size({"width": 1440, "height": 900})
-    if request.session.testsfailed == failed:
-        leave_whole()
+    return look
 
 
 def kept(page, saves, kind):
     """The name and the bytes of a file."""
-    with page.expect_download() as caught:
-        saves.select_option(kind)
-    with open(caught.value.path(), "rb") as file:
-        return caught.value.suggested_filename, file.read()
+    return saved(page, lambda: saves.select_option(kind))
 
 
-@pytest.mark.parametrize("name", [
-    "translate", pytest.param("write", marks=AGAIN), pytest.param("classify", marks=AGAIN)])
-def test_every_level_is_a_file_of_lines_areas_and_text(page, look, shipped, name):
-    saves, ckpt = look(name, LEVELS[0]), shipped(name)
-    for nth, level in enumerate(LEVELS):
-        if nth:
-            page.locator("canvas.model").press("+")
-            page.locator(f".attention-view[data-level={level}]").wait_for()
-        file, data = kept(page, saves, "svg")
-        assert file.startswith(f"{ckpt.id}-model-{level}")
-        root = ElementTree.fromstring(data)
-        words = ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
-        assert any(one.startswith(f"{ckpt.id} · training step {ckpt.description.step:,} · text: ") for one in words)
-        assert [one.count("›") for one in words if one.startswith("Model")] == [nth]
-        assert not [*root.iter(f"{SVG}image")]
-        assert len(data) < 2_000_000
-        numbers = [float(one.get(at)) for one in root.iter(f"{SVG}rect") for at in ("x", "y", "width", "height")]
-        assert np.isfinite(numbers).all()
-
-
-def test_a_level_is_a_pdf_and_a_png_and_its_numbers_are_those_of_the_library(page, look, shipped):
+def test_a_level_is_a_picture_of_each_kind_and_its_numbers_are_those_of_the_library(page, look, shipped):
+    """What is in its SVG at every level, tests/attention_view/test_pictures_as_text.py says."""
     saves = look("translate", "head")
     ckpt = shipped("translate")
     step = list(transformer.steps(ckpt, TEXT, max_steps=STEP + 1))[-1]
     name = f"{ckpt.id}-model-head-cross-layer1-head0"
+    file, data = kept(page, saves, "svg")
+    assert file == f"{name}.svg"
+    assert TEXT in data.decode("utf-8") and b"<image" not in data and len(data) < 2_000_000
     file, data = kept(page, saves, "pdf")
     assert file == f"{name}.pdf"
     assert {"q: 6 × 64", "z (weights times v): 6 × 64"} <= set(pdf_words(data))
@@ -98,9 +67,9 @@ def test_a_level_is_a_pdf_and_a_png_and_its_numbers_are_those_of_the_library(pag
     assert Image.open(io.BytesIO(data)).size[0] == 2400
     file, data = kept(page, saves, "csv")
     assert file == f"{name}.csv"
-    lines = data.decode().splitlines()
-    assert any(TEXT in line for line in lines if line.startswith("#"))
-    rows = [*csv.DictReader(line for line in lines if not line.startswith("#"))]
+    (names, *rows), said = table_of(data)
+    assert any(TEXT in line for line in said)
+    rows = [dict(zip(names, row, strict=True)) for row in rows]
     found, effect = carried(step)["decoder"], effects(step)
     mine = [row for row in rows if row["stack"] == "decoder"]
     by_part = {f"{row['layer']}.{row['part']}" if row["layer"] else row["part"]: row for row in mine
@@ -123,7 +92,7 @@ def test_a_level_is_a_pdf_and_a_png_and_its_numbers_are_those_of_the_library(pag
 
 @pytest.mark.rare("250 frames; its scenes are tested in node, and one film is made by test_film.py")
 @pytest.mark.parametrize("name", ["translate", "classify"])
-def test_the_zoom_is_a_film_that_holds_at_every_level_and_one_is_back_where_one_was(page, look, address, shipped, name):
+def test_the_zoom_is_a_film_that_holds_at_every_level_and_one_is_back_where_one_was(page, look, shipped, name):
     saves = look(name, "layer")
     file, data = kept(page, saves, "gif")
     assert file == f"{shipped(name).id}-model-zoom.gif"
@@ -140,21 +109,6 @@ def test_the_zoom_is_a_film_that_holds_at_every_level_and_one_is_back_where_one_
     expect(page.locator(".attention-view .film")).to_have_count(0)
 
 
-def test_a_film_of_the_zoom_can_be_stopped(page, look):
-    held = []
-    page.evaluate("window.leftWhole = false")  # an app that has made no film yet
-    saves = look("classify", "number")
-    page.route("**/scripts/gifenc-*.js", lambda route: held.append(route))
-    with page.expect_request("**/scripts/gifenc-*.js"):
-        saves.select_option("gif")
-    bar = page.get_by_role("progressbar", name="Making the GIF")
-    expect(bar).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
-    held.pop().continue_()
-    page.unroute("**/scripts/gifenc-*.js")
-    expect(bar).to_have_count(0)
-
-
 def test_files_are_within_reach_on_a_phone(page, look):
     page.set_viewport_size({"width": 390, "height": 844})
     saves = look("translate", "stack")
@@ -165,41 +119,17 @@ def test_files_are_within_reach_on_a_phone(page, look):
     assert kept(page, saves, "svg")[0].endswith("-model-stack-decoder.svg")
 
 
-@pytest.fixture
-def open_file(page, tmp_path):
-    """Opens a page of its own where there is no network, and says so if it asks for anything."""
-    requests = []
-
-    def heard(one):
-        if not one.url.startswith("file:"):
-            requests.append(one.url)
-
-    def open_file(text):
-        file = tmp_path / "model.html"
-        file.write_text(text, "utf-8")
-        page.on("request", heard)
-        page.emulate_media(reduced_motion="reduce")
-        page.goto(file.as_uri())
-        page.locator(".attention-view[data-level]").wait_for()
-        return page
-
-    yield open_file
-    page.remove_listener("request", heard)
-    page.emulate_media(reduced_motion="null")
-    assert requests == []
-
-
-@pytest.mark.parametrize("level", [pytest.param(level, marks=[] if level in ("whole", "number") else pytest.mark.rare(
-    "a level between the first and the last")) for level in LEVELS])
-def test_a_file_opens_at_any_level_and_follows_its_steps(open_file, shipped, level):
+@pytest.mark.parametrize("level", ["whole", "number"])
+def test_a_file_opens_at_a_level_and_follows_its_steps(alone, shipped, tmp_path, level):
     path = list(transformer.steps(shipped("translate"), TEXT))
     selection = Selection("cross", 1, 0, view="model", level=level, pair=(len(path) - 1, 2), feature=7)
-    page = open_file(offline_page(path[-1], selection))
+    (file := tmp_path / "model.html").write_text(offline_page(path[-1], selection), "utf-8")
+    page = alone(file)
     view = page.locator(".attention-view")
     expect(view).to_have_attribute("data-level", level)
     for index in (len(path) - 2, len(path) - 3):
         page.keyboard.press("ArrowLeft")
-        expect(page.locator(".controls > output")).to_have_text(f"step {index} of {len(path) - 1}")
+        at_step(page, index, len(path) - 1)
         token, effect_of, heads = view.evaluate("""({ view: { message: { model, arrays } } }) =>
           [model.token, model.effectOf, [...arrays["effects/cross"]]]""")
         assert (token, effect_of) == (path[index].axes("decoder")[0][-1], path[index].piece)
@@ -208,16 +138,27 @@ def test_a_file_opens_at_any_level_and_follows_its_steps(open_file, shipped, lev
     expect(view.locator("h2").first).to_be_visible()
 
 
-@pytest.mark.parametrize("name", [
-    "punctuate", *(pytest.param(name, marks=AGAIN) for name in ("translate", "write", "classify"))])
-def test_a_notebook_shows_a_checkpoint_down_to_a_number(open_file, shipped, name):
-    page = open_file(show(shipped(name), text="I am", live=False).page)
-    view = page.locator(".attention-view")
+@pytest.mark.parametrize("name", ["paper-base", "Gemma2ForCausalLM"])
+def test_a_shape_is_drawn_from_the_whole_down_to_a_number(alone, page, tmp_path, name):
+    """Of a preset and of another family; tests/attention_view/test_pictures_as_text.py has all others."""
+    ckpt, file = shaped(name, tmp_path), tmp_path / "page.html"
+    file.write_text(show(ckpt, text=IDS, live=False).page, "utf-8")
+    page.emulate_media(reduced_motion="reduce")
+    view = alone(file).locator(".attention-view")
+    view.and_(page.locator("[data-level=whole]")).wait_for()
     page.locator("canvas.model").focus()
-    for level in LEVELS[1:]:
-        page.keyboard.press("+")
-        expect(view).to_have_attribute("data-level", level)
-    assert page.locator(".model-words").inner_text()
+    seen = {}
+    for key, levels in (("+", LEVELS[1:]), ("-", LEVELS[-2::-1])):
+        for level in levels:
+            page.keyboard.press(key)
+            view.and_(page.locator(f"[data-level={level}]")).wait_for()
+            assert page.locator("canvas.model").evaluate(INKED) > 10, level  # more than a page without anything
+            seen.setdefault(level, page.locator(".model-words").inner_text())
+    assert len(set(seen.values())) == len(LEVELS) and "undefined" not in str(seen) and "NaN" not in str(seen)
+    drawn = view.evaluate("({ view }) => Object.keys(view.message.arrays).filter((name) => name.startsWith('small/'))")
+    assert {*drawn} | {f"small/{kind}" for kind in ckpt.config.kinds if not drawn} >= {
+        f"small/{kind}" for kind in ckpt.config.kinds}
+    page.emulate_media(reduced_motion="null")
 
 
 # A notebook's side of the widget: it holds one message, and keeps what the picture asks for.

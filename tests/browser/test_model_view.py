@@ -7,21 +7,18 @@ from playwright.sync_api import expect
 
 from transformer.attention_view.shared import CHOICES
 
+from .conftest import reached, windows
+
 LOOK = "text=I+like+red+wine.&step=5&kind=cross&layer=1&head=0&view=model"
 LEVELS = CHOICES["level"]
 PAGES = {"translate": f"/translate?{LOOK}", "write": "/write?text=ROMEO%3A&step=8&view=model&layer=1&head=2",
          "classify": "/classify?view=model&layer=1&head=1"}
 AGAIN = pytest.mark.rare("the same on another page, whose picture is made of the same parts")
+ONE_VISITOR = True
 
 
 @pytest.fixture
-def page(stayer):
-    """One visitor looks at all pictures."""
-    return stayer
-
-
-@pytest.fixture
-def look(request, reach, page, leave_whole):
+def look(reach, page):
     """Goes to an address, still, and waits until the picture of the model is there."""
     def look(address=PAGES["translate"], **more):
         page.emulate_media(reduced_motion="reduce")
@@ -30,11 +27,7 @@ def look(request, reach, page, leave_whole):
         page.evaluate("for (let at = document.activeElement; at; at = at.shadowRoot?.activeElement) at.blur()")
         return page
 
-    failed = request.session.testsfailed
-    yield look
-    page.set_viewport_size({"width": 1440, "height": 900})
-    if request.session.testsfailed == failed:
-        leave_whole()
+    return look
 
 
 def at_level(page, level):
@@ -61,7 +54,7 @@ def on_screen(page, node):
 
 @pytest.mark.parametrize("name", [
     "translate", pytest.param("write", marks=AGAIN), pytest.param("classify", marks=AGAIN)])
-def test_keys_go_from_the_whole_to_a_number_and_back_and_write_the_address(look, reached, name, complaints):
+def test_keys_go_from_the_whole_to_a_number_and_back_and_write_the_address(look, name, complaints):
     page = look(PAGES[name])
     canvas(page).focus()
     for key, level in zip(("Enter", "+", "Enter", "+", "Enter"), LEVELS[1:], strict=True):
@@ -78,7 +71,7 @@ def test_keys_go_from_the_whole_to_a_number_and_back_and_write_the_address(look,
     assert complaints == []
 
 
-def test_the_back_button_goes_back_through_the_levels(look, reached):
+def test_the_back_button_goes_back_through_the_levels_and_the_keys_of_the_page_step_at_each(look):
     page = look()
     canvas(page).focus()
     for level in LEVELS[1:4]:
@@ -88,21 +81,39 @@ def test_the_back_button_goes_back_through_the_levels(look, reached):
         page.go_back()
         reached(page, level=level)
         at_level(page, level)
+    page.mouse.click(5, 5)
+    for key, step in (("ArrowRight", 6), ("Home", 0)):
+        page.keyboard.press(key)
+        reached(page, step=step, level="stack")
 
 
-def test_the_keys_of_the_page_step_and_leave_the_picture_where_it_is(look, reached):
-    page = look(level="head")
-    page.keyboard.press("ArrowRight")
-    reached(page, step=6, level="head")
-    page.keyboard.press("Home")
-    reached(page, step=0, level="head")
+def test_arrows_move_about_in_the_picture_that_has_the_focus_and_each_part_is_heard(look):
+    page = look(level="layer")
+    live = page.locator(".attention-view > output.unseen")
     canvas(page).focus()
-    page.keyboard.press("ArrowDown")  # is the picture's now
-    assert level_of(page) == "head"
-    reached(page, step=0)
+    said = set()
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp", "ArrowUp", "ArrowDown"):
+        page.keyboard.press(key)
+        said.add(live.text_content())
+    assert len(said) >= 3
+    assert all(sentence.endswith(".") for sentence in said)
+    assert any("head" in sentence for sentence in said)
+    assert level_of(page) == "layer"
+    reached(page, step=5)
 
 
-def test_a_double_click_and_the_wheel_go_to_what_is_under_the_pointer(look, reached):
+def test_a_double_click_and_the_wheel_go_to_what_is_under_the_pointer_and_keys_zoom_without_the_focus(look):
+    page = look()
+    x, _ = on_screen(page, "places.partsOf(places.layer('decoder', 1)).find(({ type }) => type === 'sum')")
+    _, y = on_screen(page, "places.layer('decoder', 1)")
+    page.mouse.move(x, y - 6)
+    expect(page.locator(".model-words")).to_contain_text(re.compile(
+        r"residual stream.*as wide as the vector is long: after .* of layer \d that of .*vin.* is [\d.]+ long"))
+    page.mouse.dblclick(*on_screen(page, "places.layer('decoder', 0)"))
+    at_level(page, "stack")
+    for key, level in (("+", "layer"), ("-", "stack"), ("Escape", "whole")):
+        page.keyboard.press(key)
+        at_level(page, level)
     page = look(level="layer")
     page.mouse.dblclick(*on_screen(page, "places.head(places.attention('decoder', 1), 2)"))
     at_level(page, "head")
@@ -116,7 +127,7 @@ def test_a_double_click_and_the_wheel_go_to_what_is_under_the_pointer(look, reac
     at_level(page, "whole")
 
 
-def test_two_fingers_pull_the_picture_nearer(look, page, touch, reached):
+def test_two_fingers_pull_the_picture_nearer(look, page, touch):
     look(level="stack")
     touch(True)
     session = page.context.new_cdp_session(page)
@@ -139,7 +150,7 @@ def test_two_fingers_pull_the_picture_nearer(look, page, touch, reached):
 
 
 @pytest.mark.parametrize("name", ["translate", pytest.param("write", marks=AGAIN), "classify"])
-def test_a_remote_walks_through_the_levels_on_the_whole_page_and_the_arrows_step(look, reached, name):
+def test_a_remote_walks_through_the_levels_on_the_whole_page_and_the_arrows_step(look, name):
     page = look(PAGES[name], present=1)
     step = re.search(r"step=(\d+)", PAGES[name])
     for key, level in zip(("PageDown", "Space", "PageDown", "Space", "PageDown"), LEVELS[1:], strict=True):
@@ -164,18 +175,10 @@ def test_a_remote_walks_through_the_levels_on_the_whole_page_and_the_arrows_step
         reached(page, step=int(step[1]) - 1, level=None)
 
 
-def test_a_remote_steps_again_in_the_other_views(look, reached):
-    page = look(present=1)
-    page.locator(".attention-view").evaluate("({ view }) => { view.selection.view = 'matrix'; view.redraw(); }")
-    page.keyboard.press("PageDown")
-    reached(page, step=6)
-
-
-def test_a_projector_shows_the_picture_whole_in_large_type(look, page, leave_whole):
-    for size in ((1280, 720), (1024, 768)):
-        page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-        for level in LEVELS:
-            look(present=1, level=level)
+def test_a_projector_shows_the_picture_whole_in_large_type(look, page):
+    for level in LEVELS:
+        look(present=1, level=level)
+        for size in windows(page, ((1280, 720), (1024, 768))):
             at_level(page, level)
             where = f"{level} at {size}"
             assert page.get_by_test_id("stMain").evaluate("main => main.scrollHeight - main.clientHeight") <= 0, where
@@ -188,7 +191,6 @@ def test_a_projector_shows_the_picture_whole_in_large_type(look, page, leave_who
             assert min(sizes) >= 0.04 * size[1] * 0.99, where
             last = page.locator(".model-bar nav [aria-current]").bounding_box()
             assert last["x"] >= 0 and last["x"] + last["width"] <= size[0], where
-            leave_whole()
 
 
 HEARD = {
@@ -198,7 +200,7 @@ HEARD = {
     "number": r"Number 0 of the 64 of the query of \W*vin"}
 
 
-def test_each_level_is_heard_as_a_sentence_with_the_way_to_it_and_its_keys(look, leave_whole):
+def test_each_level_is_heard_as_a_sentence_with_the_way_to_it_and_its_keys(look):
     for level in LEVELS:
         page = look(level=level)
         picture = page.get_by_role("application", name=re.compile(f"^{HEARD[level]}"))
@@ -210,20 +212,6 @@ def test_each_level_is_heard_as_a_sentence_with_the_way_to_it_and_its_keys(look,
         expect(page.locator(".model-bar nav [aria-current=true]")).to_have_text(way.last.text_content())
         nearer, back = (page.get_by_role("button", name=name) for name in ("Zoom in", "Zoom out"))
         assert (nearer.is_disabled(), back.is_disabled()) == (level == "number", level == "whole"), level
-        leave_whole()
-
-
-def test_moving_about_is_heard_part_by_part(look):
-    page = look(level="layer")
-    live = page.locator(".attention-view > output.unseen")
-    canvas(page).focus()
-    said = set()
-    for key in ("ArrowRight", "ArrowRight", "ArrowUp", "ArrowUp", "ArrowDown"):
-        page.keyboard.press(key)
-        said.add(live.text_content())
-    assert len(said) >= 3
-    assert all(sentence.endswith(".") for sentence in said)
-    assert any("head" in sentence for sentence in said)
 
 
 def test_a_head_that_is_off_is_crossed_out_and_said(look):
@@ -234,16 +222,22 @@ def test_a_head_that_is_off_is_crossed_out_and_said(look):
     expect(page.get_by_role("application", name=re.compile("was changed in one place"))).to_have_count(1)
 
 
-def test_what_is_hidden_is_not_in_the_picture_either(look):
+def test_presented_what_is_hidden_is_not_in_the_picture_and_a_remote_steps_again_in_the_other_views(look):
     page = look(present=1)
     page.keyboard.press("h")
     expect(page.locator(".bars.covered")).to_have_count(1)
-    said = page.locator(".attention-view").evaluate("({ view }) => view.message.model.effectOf")
-    assert said == "?"
-    assert "rouge" not in page.locator(".attention-view").aria_snapshot()
+    view = page.locator(".attention-view")
+    assert view.evaluate("({ view }) => view.message.model.effectOf") == "?"
+    assert "rouge" not in view.aria_snapshot()
+    page.keyboard.press("h")
+    expect(page.locator(".bars.covered")).to_have_count(0)
+    reached(page, step=5)
+    view.evaluate("({ view }) => { view.selection.view = 'matrix'; view.redraw(); }")
+    page.keyboard.press("PageDown")
+    reached(page, step=6)
 
 
-def test_a_text_of_more_tokens_than_are_drawn_is_stepped_and_zoomed(look, reached, complaints):
+def test_a_text_of_more_tokens_than_are_drawn_is_stepped_and_zoomed(look, complaints):
     page = look("/write?text=" + "To+be+or+not+" * 30 + "&step=12&view=model&layer=1&head=2")  # 398 characters and 12
     last, all_keys, drawn = page.locator(".attention-view").evaluate("""({ view: { message } }) => {
       const { model, shapes, kinds } = message;
@@ -258,21 +252,3 @@ def test_a_text_of_more_tokens_than_are_drawn_is_stepped_and_zoomed(look, reache
     page.keyboard.press("ArrowRight")
     reached(page, step=13, level="number")
     assert complaints == []
-
-
-def test_after_the_pointer_the_keys_that_zoom_are_heard_without_the_focus(look):
-    page = look()
-    page.mouse.dblclick(*on_screen(page, "places.layer('decoder', 0)"))
-    at_level(page, "stack")
-    for key, level in (("+", "layer"), ("-", "stack"), ("Escape", "whole")):
-        page.keyboard.press(key)
-        at_level(page, level)
-
-
-def test_the_residual_stream_says_what_it_is_and_how_long_it_is_there(look):
-    page = look()
-    x, _ = on_screen(page, "places.partsOf(places.layer('decoder', 1)).find(({ type }) => type === 'sum')")
-    _, y = on_screen(page, "places.layer('decoder', 1)")
-    page.mouse.move(x, y - 6)
-    expect(page.locator(".model-words")).to_contain_text(re.compile(
-        r"residual stream.*as wide as the vector is long: after .* of layer \d that of .*vin.* is [\d.]+ long"))

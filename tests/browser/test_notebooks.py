@@ -1,15 +1,15 @@
 """The live view in notebooks: JupyterLab and marimo, in Chromium."""
 
 import json
-import re
 import socket
 import sys
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import listen_for_others
 from tests.waiting import ROOT, listens, start_server, until
+
+from .conftest import at_step, listen_for_others, on_cell, on_tile
 
 pytestmark = pytest.mark.rare("minutes: JupyterLab and marimo")
 
@@ -38,21 +38,14 @@ class Picture:
 
     def __init__(self, page, frame):
         self.page, self.frame = page, frame
-        self.place = frame.locator(".controls > output")
         self.drawn = frame.locator(".attention-view")
         self.bars = frame.locator(".next-tokens > button:not(.others)")
 
     def click_head(self, layer, head):
-        tiles = self.drawn.evaluate("root => root.view.tiles")
-        x = tiles["left"] + (head + 0.5) * (tiles["width"] + tiles["gap"])
-        y = tiles["top"] + (layer + 0.5) * (tiles["height"] + tiles["gap"])
-        self.frame.locator("canvas.grid").click(position={"x": x, "y": y})
+        self.frame.locator("canvas.grid").click(position=on_tile(self.drawn, layer, head))
 
     def click_cell(self, query, key):
-        made = self.drawn.evaluate("root => root.view.made")
-        x = made["gutter"]["left"] + (key + 0.5) * made["cell"][0]
-        y = made["gutter"]["top"] + (query + 0.5) * made["cell"][1]
-        self.frame.locator("canvas.matrix").click(position={"x": x, "y": y})
+        self.frame.locator("canvas.matrix").click(position=on_cell(self.drawn, query, key))
 
     def press_button(self, name):
         self.frame.get_by_role("button", name=name).click()
@@ -60,8 +53,8 @@ class Picture:
     def shows(self, kind, layer, head):
         expect(self.drawn.locator("h2").first).to_contain_text(f"{kind} attention, layer {layer} · head {head}")
 
-    def is_at(self, index, last=r"\d+"):
-        expect(self.place).to_have_text(re.compile(rf"^step {index}( of {last})?$"))
+    def is_at(self, index, last=None):
+        at_step(self.frame, index, last)
 
 
 @pytest.fixture(scope="module")
@@ -132,8 +125,7 @@ def lab(page, start, tmp_path_factory):
     pytest.importorskip("jupyterlab", reason="pip install jupyterlab ipykernel")
     pytest.importorskip("anywidget", reason="pip install anywidget")
     folder = tmp_path_factory.mktemp("lab")
-    cells = [OPEN + "\nview", ASK, ASK_STEP, SET, GO, HELD + "\nview", ASK_STEP, "view.height = 500",
-             f'whole = transformer.show(ckpt, text="{TEXT}")\nwhole', 'print("level", whole.selection.level)']
+    cells = [OPEN + "\nview", ASK, ASK_STEP, SET, GO, HELD + "\nview", ASK_STEP, "view.height = 500"]
     (folder / "look.ipynb").write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {
         "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}, "cells": [
             {"cell_type": "code", "id": f"cell-{at}", "metadata": {}, "outputs": [], "execution_count": None,
@@ -199,15 +191,6 @@ def test_a_model_in_memory_is_stepped_in_the_picture(lab):
     picture.shows("Decoder", 0, 0)
     lab.run(7)
     expect(cell.locator("iframe")).to_have_css("height", "500px")
-
-
-def test_a_checkpoint_is_shown_as_a_whole_and_python_hears_from_how_near(lab):
-    lab.run(8)
-    frame = lab.page.locator(".jp-Notebook .jp-Cell").nth(8).frame_locator("iframe[title=Attention]")
-    expect(frame.locator(".attention-view")).to_have_attribute("data-level", "whole")
-    frame.locator("canvas.model").press("+")
-    expect(frame.locator(".attention-view")).to_have_attribute("data-level", "stack")
-    lab.hears(9, "level stack")
 
 
 def test_keys_are_the_pictures_while_it_has_the_focus_and_the_notebooks_when_it_has_not(lab, picture):

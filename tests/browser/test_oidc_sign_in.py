@@ -7,10 +7,11 @@ import subprocess
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import SETTLED, WAIT_MS
 from tests.server.provider import providing, sign_in_file
 from tests.waiting import listens, until
 from ui.server.workers import hold
+
+from .conftest import go, new_tab, settle
 
 pytestmark = pytest.mark.rare("a provider, and a server of its own for each way")
 TEACHES = "Others may start runs"
@@ -47,7 +48,7 @@ def menu(page):
     return found
 
 
-def test_two_people_sign_in_and_out(visitor, settle, required):
+def test_two_people_sign_in_and_out(visitor, required):
     for name, teaches in (("Ada", True), ("Ben", False)):
         page = visitor()
         page.goto(f"{required}/write?text=To+be", wait_until="domcontentloaded")
@@ -56,11 +57,8 @@ def test_two_people_sign_in_and_out(visitor, settle, required):
         page.get_by_role("link", name=name).click()
         page.wait_for_url(f"{required}/write?text=To+be*")
         expect(menu(settle(page))).to_contain_text(re.compile(f"Signed in as {name}.?@school.example", re.IGNORECASE))
-        page.goto(f"{required}/train?view=new", wait_until="domcontentloaded")
-        expect(settle(page).get_by_text(TEACHES)).to_have_count(int(teaches))
-        other = page.context.new_page()
-        other.goto(f"{required}/write", wait_until="domcontentloaded")
-        settle(other)
+        expect(go(page, f"{required}/train?view=new").get_by_text(TEACHES)).to_have_count(int(teaches))
+        other = go(page.context.new_page(), f"{required}/write")
         page.get_by_role("link", name="Sign out").evaluate("link => { link.target = ''; link.click(); }")
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_role("heading", name="You are signed out")).to_be_visible()
@@ -72,7 +70,7 @@ def test_two_people_sign_in_and_out(visitor, settle, required):
         expect(page.get_by_text(TEACHES)).to_have_count(0)
 
 
-def test_behind_a_proxy_over_https(chromium, signing, settle, tmp_path):
+def test_behind_a_proxy_over_https(chromium, signing, tmp_path):
     if not (caddy := shutil.which("caddy")):
         pytest.skip("no caddy on the PATH")
     held = [hold("127.0.0.1", [0]) for _ in range(2)]
@@ -85,23 +83,19 @@ def test_behind_a_proxy_over_https(chromium, signing, settle, tmp_path):
     with (tmp_path / "caddy.log").open("w") as log:
         proxy = subprocess.Popen([caddy, "run", "--config", str(tmp_path / "Caddyfile"), "--adapter", "caddyfile"],
                                  stdout=log, stderr=log, env={"XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)})
-    context = chromium.new_context(ignore_https_errors=True)
+    page = new_tab(chromium, ignore_https_errors=True)
     try:
         until(lambda: listens(outside), (tmp_path / "caddy.log").read_text)
-        context.add_init_script(SETTLED)
-        context.set_default_timeout(WAIT_MS)
-        page = context.new_page()
-        page.goto(f"{here}/train?view=new", wait_until="domcontentloaded")  # whoever has not signed in looks
-        settle(page).get_by_role("link", name="Sign in").evaluate("link => { link.target = ''; link.click(); }")
+        go(page, f"{here}/train?view=new")  # whoever has not signed in looks
+        page.get_by_role("link", name="Sign in").evaluate("link => { link.target = ''; link.click(); }")
         page.get_by_role("link", name="Sign in").click()
         page.get_by_role("link", name="Ada").click()
         page.wait_for_url(f"{here}/**")
-        page.goto(f"{here}/train?view=new", wait_until="domcontentloaded")
-        expect(settle(page).get_by_text(TEACHES)).to_be_visible()
-        (kept,) = [one for one in context.cookies() if one["name"] == "headsup_person"]
+        expect(go(page, f"{here}/train?view=new").get_by_text(TEACHES)).to_be_visible()
+        (kept,) = [one for one in page.context.cookies() if one["name"] == "headsup_person"]
         assert kept["secure"] and kept["httpOnly"] and kept["sameSite"] == "Lax"
     finally:
-        context.close()
+        page.context.close()
         proxy.terminate()
         proxy.wait()
         for one in held:

@@ -5,6 +5,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
+from .conftest import reached, settle, windows
+
 PHONE = {"width": 390, "height": 844}
 LAYERS, HEADS = 30, 9
 TEXT = "We can go"
@@ -35,7 +37,7 @@ def drawn(page, what):
     return page.locator(".step-view .attention-view").evaluate(f"({{ view }}) => {what}")
 
 
-def test_a_matrix_its_lines_and_what_chooses_them_are_read_on_a_phone(on_phone, reached):
+def test_a_matrix_its_lines_and_what_chooses_them_are_read_on_a_phone(on_phone):
     page = on_phone("write", step=0, layer=17, head=5, order="apart")
     made = drawn(page, "view.made")
     assert made["cell"][1] >= LEAST_ROW
@@ -97,7 +99,7 @@ def test_the_buttons_of_the_steps_stand_in_one_line_at_every_width(name, visit, 
 
 
 @pytest.mark.rare("half a minute: a deep model on four more pages")
-def test_of_thirty_layers_all_are_chosen_switched_and_looked_into(on_phone, windows, visit, page, reached, settle):
+def test_of_thirty_layers_all_are_chosen_switched_and_looked_into(on_phone, visit, page):
     on_phone("checkpoints", view="compare")
     for width, _ in windows(page):
         for name in ("Layer", "Head"):

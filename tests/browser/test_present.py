@@ -5,7 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-WIDTH, HEIGHT = 1280, 720
+from .conftest import address, reached, settle, windows
+
 TEXT = "She+is+not+as+tall+as+her+brother."
 HIDDEN = [".st-key-translate_example", ".st-key-translate_text", ".st-key-translate_details", ".stHeading h1",
           ".st-key-translate_save_page", "[data-testid=stHeader]"]
@@ -24,17 +25,18 @@ def whole(page):
     assert scroller.evaluate("box => box.scrollWidth - box.clientWidth") <= 1
 
 
-@pytest.fixture
-def shown(visit, page):
-    def shown(address):
-        page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-        return visit(f"{address}{'&' if '?' in address else '?'}present=1")
-    return shown
-
-
 @pytest.mark.rare("the same keys on a page without steps")
-def test_a_presenter_walks_down_a_page_darkens_it_and_leaves(shown, reached):
-    page = shown("/positions?view=Sinusoidal")
+def test_a_presenter_walks_down_a_page_darkens_it_and_leaves_the_keys_at_its_ends_to_others(visit, page):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit("/train?view=runs&present=1")  # fits on a screen
+    page.evaluate("""() => {
+      window.left = [];
+      window.addEventListener("keydown", (event) => event.defaultPrevented || window.left.push(event.key));
+    }""")
+    page.keyboard.press("PageDown")
+    page.keyboard.press("PageUp")
+    assert page.evaluate("window.left") == ["PageDown", "PageUp"]
+    visit("/positions?view=Sinusoidal&present=1")
     top = "document.querySelector('[data-testid=stMain]').scrollTop"
     page.keyboard.press("PageDown")
     page.wait_for_function(f"{top} > 100")
@@ -53,12 +55,12 @@ def test_a_presenter_walks_down_a_page_darkens_it_and_leaves(shown, reached):
 
 
 @pytest.mark.rare("two choosers that a presentation hides")
-@pytest.mark.parametrize(("address", "chosen"), [
+@pytest.mark.parametrize(("link", "chosen"), [
     ("/train?run=checkpoints/translate", ["checkpoints/translate"]),
     ("/classify?show=toy", ["Train one in three seconds"])])
-def test_what_was_chosen_beside_the_title_stays_chosen(address, chosen, visit, theirs, reached, settle):
+def test_what_was_chosen_beside_the_title_stays_chosen(link, chosen, visit, theirs):
     """theirs: a run, which comes first in the list of runs."""
-    page = visit(address)
+    page = visit(link)
 
     def now():
         return page.locator("[class*=_title]").evaluate("""line => [
@@ -74,18 +76,6 @@ def test_what_was_chosen_beside_the_title_stays_chosen(address, chosen, visit, t
     reached(page, present=None)
     settle(page)
     assert now() == chosen
-
-
-@pytest.mark.rare("keys that the page leaves alone")
-def test_at_the_end_of_a_page_the_keys_are_for_what_goes_on_after_it(shown):
-    page = shown("/train?view=runs")  # fits on a screen
-    page.evaluate("""() => {
-      window.left = [];
-      window.addEventListener("keydown", (event) => event.defaultPrevented || window.left.push(event.key));
-    }""")
-    page.keyboard.press("PageDown")
-    page.keyboard.press("PageUp")
-    assert page.evaluate("window.left") == ["PageDown", "PageUp"]
 
 
 @pytest.mark.rare("every term of one page on a phone")
@@ -106,7 +96,7 @@ def test_a_term_is_explained_inside_the_window_by_hover_focus_and_tap(visit_anew
     expect(explanation).to_have_count(0)
 
 
-def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, reached, settle, address, complaints):
+def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, complaints):
     page = visit(f"/translate?text={TEXT}&step=2&kind=cross&layer=1&head=0")
     back = page.get_by_role("toolbar", name="Steps").get_by_role("button", name="Back")
     page.get_by_role("toolbar", name="Steps").get_by_label("Steps a second").fill("8")
@@ -146,7 +136,7 @@ def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, 
     assert complaints == []
 
 
-def test_the_pointer_finds_cells_heads_and_candidates_in_large_type_on_every_projector(visit, reached, windows):
+def test_the_pointer_finds_cells_heads_and_candidates_in_large_type_on_every_projector(visit):
     page = visit("/translate?text=We+have+to+go+home+before+it+gets+dark.&step=14&kind=cross&layer=1&head=0&present=1")
     for _ in windows(page, [(1024, 768), (1280, 720), (1440, 900)]):
         whole(page)
@@ -170,7 +160,7 @@ def test_the_pointer_finds_cells_heads_and_candidates_in_large_type_on_every_pro
     expect(page.locator(".tokens .picked bdi")).to_have_text(token)
 
 
-def test_a_link_presents_and_leave_is_a_button(visit, reached):
+def test_a_link_presents_and_leave_is_a_button(visit):
     page = visit("/translate?text=I+like+red+wine.&step=0&kind=cross&layer=1&head=0&present=1")
     expect(page.locator('.attention-view[data-drawn="cross,1,0,1"]')).to_have_count(1)  # its one row
     page = visit("/write?text=ROMEO%3A&step=60&present=1")

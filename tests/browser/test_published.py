@@ -16,13 +16,14 @@ from transformer.publishing.page import page as published_page
 from transformer.publishing.page import publish
 from ui.figures.labels import plain_label
 
-from .conftest import BLANK, SIZES
+from .conftest import OUTPUT, SIZES, at_step, bars, chips
+from .rooms import frames
 
+ONE_VISITOR = True
 NARROWEST = 320, 640
 PICTURE = 120  # px, the lowest that a matrix may be
 
 TEXT = "I am cold."
-OUTPUT = ".controls > output"
 DRAWN = ".stage[aria-busy=false] .attention-view[data-drawn]"
 WEIGHTS = "root => { const { arrays, shapes } = root.view.message; return [[...arrays.weights], shapes.weights]; }"
 MODELLED = """root => { const { model, arrays } = root.view.message;
@@ -50,28 +51,12 @@ def small(make_checkpoint) -> str:
     return published_page(make_checkpoint())
 
 
-@pytest.fixture
-def page(stayer):
-    """One tab for all tests of this file, in the window of a laptop again after each."""
-    yield stayer
-    stayer.set_viewport_size(BLANK["viewport"])
-    stayer.emulate_media(color_scheme="null")
-
-
 @pytest.fixture(autouse=True)
-def wrong(context):
+def wrong(context, complaints):
     """What a page without a network may not do: ask for anything, break its own policy, or fail."""
-    found = []
-    heard = {"request": lambda one: one.url.startswith(("file:", "blob:", "about:")) or found.append(one.url),
-             "console": lambda one: one.type == "error" and found.append(one.text),
-             "weberror": lambda one: found.append(str(one.error)), "dialog": lambda one: found.append(one.message)}
-    for event, listener in heard.items():
-        context.on(event, listener)
     context.set_offline(True)
-    yield found
-    for event, listener in heard.items():
-        context.remove_listener(event, listener)
-    assert found == []
+    yield complaints
+    assert complaints == []
 
 
 @pytest.fixture
@@ -102,13 +87,6 @@ def arrived(page, file, opened):
     return arrived
 
 
-def at(page, step, last=None):
-    """Waits for a step."""
-    end = "" if last is None else f" of {last}"
-    expect(page.locator(OUTPUT)).to_have_text(re.compile(rf"^step {step}{end}( of .*)?$"))
-    return page
-
-
 def fragment(page):
     return dict(parse_qsl(page.evaluate("location.hash.slice(1)"), keep_blank_values=True))
 
@@ -126,13 +104,20 @@ def in_address(page, **values):
     return page
 
 
-def test_a_file_steps_as_the_library_does_with_the_keys_of_the_app(arrived, shipped, chips, bars):
+def worked_off(page):
+    """Waits until what keys have asked for is drawn, by asking for something else: what is asked is heard in turn, and
+    worked on between two messages."""
+    for _ in range(3):
+        page.evaluate("window.headsup.run('classify', 'x').then(() => {})")
+
+
+def test_a_file_steps_as_the_library_does_with_the_keys_of_the_app(arrived, shipped):
     path = list(transformer.steps(shipped("translate"), TEXT))
     page = arrived(text=TEXT, kind="cross", layer=1, head=3)
-    at(page, len(path) - 1, len(path) - 1)
+    at_step(page, len(path) - 1, len(path) - 1)
     page.keyboard.press("Home")
     for step in path:
-        at(page, step.index, len(path) - 1)
+        at_step(page, step.index, len(path) - 1)
         in_address(page, step=step.index)
         read = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
         assert chips(page, "target tokens")[: len(read)] == read
@@ -141,10 +126,10 @@ def test_a_file_steps_as_the_library_does_with_the_keys_of_the_app(arrived, ship
         assert bars(page)[0][0] == plain_label(step.top(1)[0].piece, longest=None)
         page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowLeft")
-    at(page, len(path) - 2)
+    at_step(page, len(path) - 2)
     page.keyboard.press("Home")
     page.keyboard.press("p")
-    at(page, len(path) - 1)
+    at_step(page, len(path) - 1)
 
 
 def test_keys_lead_from_the_whole_model_to_one_number_and_back(arrived, shipped):
@@ -183,10 +168,18 @@ def test_keys_lead_from_the_whole_model_to_one_number_and_back(arrived, shipped)
 def test_another_candidate_is_a_branch_and_the_first_version_is_a_click_away(arrived, shipped):
     ckpt = shipped("translate")
     path = list(transformer.steps(ckpt, TEXT))
-    page = arrived(text=TEXT, step=1)
-    at(page, 1)
+    page = at_step(arrived(text=TEXT, step=1), 1)
+    listed = page.locator(".next-tokens [data-nth]").count()
+    assert listed < 9
+    expect(page.locator(".output")).to_have_text(path[-1].output)  # what comes is written ahead, in its own time
+    page.keyboard.press("9")  # digits choose what is listed and nothing else
+    worked_off(page)
+    assert page.locator(".output").text_content() == path[-1].output
+    page.keyboard.press(str(listed))
+    expect(page.locator(".output")).not_to_have_text(path[-1].output)
+    page = at_step(arrived(text=TEXT, step=1), 1)
     page.keyboard.press("2")
-    at(page, 2)
+    at_step(page, 2)
     other = path[1].top(2)[1].id
     forced = list(transformer.steps(ckpt, TEXT, forced={1: other}))
     expect(page.locator(".output")).to_have_text(forced[-1].output)
@@ -196,10 +189,9 @@ def test_another_candidate_is_a_branch_and_the_first_version_is_a_click_away(arr
 
 
 def test_a_link_leads_back_to_the_same_picture(opened):
-    page = opened(text=TEXT, step=1)
-    at(page, 1)
+    page = at_step(opened(text=TEXT, step=1), 1)
     page.keyboard.press("2")
-    at(page, 2)
+    at_step(page, 2)
     page.get_by_role("radio", name="Decoder").click()
     page.locator(".bar").get_by_label("Layer").select_option("0")
     page.get_by_role("radio", name="Lines").click()
@@ -210,7 +202,7 @@ def test_a_link_leads_back_to_the_same_picture(opened):
     page.locator('[data-action="copy"]').click()
     expect(page.locator('[data-action="copy"]')).to_have_text("Copied")
     opened(**address)
-    at(page, 2)
+    at_step(page, 2)
     expect(page.locator(".output")).to_have_text(seen[3])
     expect(page.locator(".attention-view h2").first).to_have_text(seen[2])
     assert page.locator(".tokens").all_text_contents() == seen[0]
@@ -219,7 +211,7 @@ def test_a_link_leads_back_to_the_same_picture(opened):
     assert page.locator(".next-tokens").text_content() in seen[1]
 
 
-def test_a_head_is_switched_off_and_on_again(arrived, shipped):
+def test_a_head_is_switched_off_and_on_again_also_before_the_first_picture(opened, arrived, shipped):
     ckpt = shipped("translate")
     off = transformer.scale("X1H1", 0)
     before, after = (list(transformer.steps(ckpt, TEXT, change=change))[-1] for change in (None, off))
@@ -233,22 +225,25 @@ def test_a_head_is_switched_off_and_on_again(arrived, shipped):
     expect(page.locator(".off")).to_contain_text("cross layer 1 head 1")
     page.get_by_role("button", name="Switch on again").click()
     expect(page.locator(".output")).to_have_text(before.output)
+    page = opened(text=TEXT, step=2, draws=False)
+    page.evaluate("""() => {
+      document.querySelector(".settings").open = true;
+      document.querySelector('[data-name="cross:0:1"]').click();
+      document.querySelector(".settings").open = false;
+    }""")
+    in_address(at_step(page, 2), step=2, heads="cross:0:1")
 
 
-def test_sampled_tokens_are_those_that_the_library_samples(arrived, shipped):
+def test_sampling_is_the_librarys_and_settings_without_effect_are_named_and_wait(opened, arrived, shipped):
     settings = {"temperature": 0.9, "top_k": 12, "top_p": 0.9, "seed": 3}
     path = list(transformer.steps(shipped("write"), "KING ", max_steps=31, **settings))
     page = arrived(checkpoint="write", text="KING ", step=30, **settings)
-    at(page, 30)
+    at_step(page, 30)
     assert page.locator(".output .written").text_content() == path[-1].whole
     page.locator("summary").click()
     page.get_by_label("Seed").fill("4")
     page.get_by_label("Seed").press("Enter")
     in_address(page, seed=4, step=30)
-    page.keyboard.press("Escape")
-
-
-def test_settings_without_effect_are_named_and_wait_for_a_temperature(opened):
     page = opened(text=TEXT, top_p="0.5")
     expect(page.locator(".idle")).to_have_text(
         "No effect at temperature 0, which always chooses the likeliest token: Top-p.")
@@ -274,7 +269,7 @@ def test_classes_of_a_text_and_words(arrived, shipped):
     np.testing.assert_allclose(weights(page), words, atol=1e-4)
 
 
-def test_what_is_typed_is_read_and_empty_texts_examples_and_the_way_back_are_there(arrived):
+def test_what_is_typed_is_read_or_waits_and_empty_texts_examples_and_the_way_back_are_there(arrived):
     page = arrived(text=TEXT)
     box = page.locator(".asked .text")
     box.fill("Go on.")
@@ -289,15 +284,6 @@ def test_what_is_typed_is_read_and_empty_texts_examples_and_the_way_back_are_the
     expect(page.locator(".said:visible")).to_contain_text("Type a sentence in English above")
     page.locator(".examples button").nth(1).click()
     page.locator(".step-view").wait_for()
-    page.get_by_role("radio", name="Write").click()
-    in_address(page, temperature=0.8, step=40)
-    page.go_back()
-    expect(page.get_by_role("radio", name="Translate")).to_have_attribute("aria-checked", "true")
-
-
-def test_a_text_waits_while_another_model_is_looked_at(opened):
-    page = opened(text=TEXT)
-    box = page.locator(".asked .text")
     box.fill("Not yet read")
     page.get_by_role("radio", name="Write").click()
     in_address(page, temperature=0.8, step=40)
@@ -305,9 +291,11 @@ def test_a_text_waits_while_another_model_is_looked_at(opened):
     page.get_by_role("radio", name="Translate").click()
     expect(box).to_have_value("Not yet read")
     in_address(page, text="Not yet read")
+    page.go_back()
+    expect(page.get_by_role("radio", name="Write")).to_have_attribute("aria-checked", "true")
 
 
-def test_rubbish_in_an_address_is_left_out(opened, arrived):
+def test_rubbish_in_an_address_is_left_out_and_hostile_texts_are_texts(opened, arrived):
     wrong = []
     for nth, rubbish in enumerate(RUBBISH):
         address = f"text={quote(TEXT)}&{rubbish}" if "checkpoint" not in rubbish else rubbish
@@ -315,9 +303,6 @@ def test_rubbish_in_an_address_is_left_out(opened, arrived):
         if not page.locator(".output, .next-tokens").first.is_visible() or page.locator(".said.problem").is_visible():
             wrong.append(rubbish)
     assert not wrong
-
-
-def test_hostile_texts_are_texts(opened, arrived):
     for text in HOSTILE:
         page = arrived(text=text)
         expect(page.locator(".said.problem")).to_be_hidden()
@@ -333,7 +318,20 @@ def test_hostile_texts_are_texts(opened, arrived):
     page.locator(".step-view").wait_for()
 
 
-def test_scripts_of_a_page_run_models(arrived, shipped):
+IN_VAIN = [
+    ("", {}, "the text is empty: give one"), ("x" * 20_001, {}, "20,001 characters; at most 20,000"),
+    ("I am cold.", {"heads": ["cros:0:1"]}, "this model has no head cros:0:1"),
+    ("I am cold.", {"heads": ["cross:0:0", "cross:9:9"]}, "this model has no head cross:9:9"),
+    ("I am cold.", {"top_k": 2.5}, "top_k 2.5: give a whole number from"),
+    ("I am cold.", {"temperature": "hot"}, "temperature hot: give a number from"),
+    ("I am cold.", {"steps": 0}, "steps 0: give a whole number from 1"),
+    ("I am cold.", {"warmth": 1}, "there is no option warmth; choose from temperature")]
+
+
+def test_scripts_of_a_page_run_models_and_are_told_what_they_asked_for_in_vain(opened, arrived, shipped):
+    page = opened("text=", draws=False)
+    assert page.evaluate('headsup.run("translate", "I am cold.", { steps: 2 }).then((steps) => steps.length)') == 2
+    expect(page.locator(".opening")).to_be_hidden()  # nothing is unpacking
     path = list(transformer.steps(shipped("translate"), TEXT, forced={0: 40}))
     page = arrived(text=TEXT)
     said = page.evaluate("""async (text) => (await window.headsup.run("translate", text, { choices: { 0: 40 } })).map(
@@ -346,30 +344,9 @@ def test_scripts_of_a_page_run_models(arrived, shipped):
     with pytest.raises(Exception, match="there is no model paint here; there are translate, write, classify"):
         page.evaluate("() => window.headsup.run('paint', 'x')")
     assert len(page.evaluate("() => window.headsup.run('classify', 'I am cold.')")["classes"]) == 10
-
-
-IN_VAIN = [
-    ("", {}, "the text is empty: give one"), ("x" * 20_001, {}, "20,001 characters; at most 20,000"),
-    ("I am cold.", {"heads": ["cros:0:1"]}, "this model has no head cros:0:1"),
-    ("I am cold.", {"heads": ["cross:0:0", "cross:9:9"]}, "this model has no head cross:9:9"),
-    ("I am cold.", {"top_k": 2.5}, "top_k 2.5: give a whole number from"),
-    ("I am cold.", {"temperature": "hot"}, "temperature hot: give a number from"),
-    ("I am cold.", {"steps": 0}, "steps 0: give a whole number from 1"),
-    ("I am cold.", {"warmth": 1}, "there is no option warmth; choose from temperature")]
-
-
-def test_a_script_is_told_what_it_asked_for_in_vain(arrived):
-    page = arrived(text=TEXT)
     for text, options, said in IN_VAIN:
         with pytest.raises(Exception, match=re.escape(said)):
             page.evaluate("([text, options]) => window.headsup.run('translate', text, options)", [text, options])
-
-
-def worked_off(page):
-    """Waits until what keys have asked for is drawn, by asking for something else: what is asked is heard in turn, and
-    worked on between two messages."""
-    for _ in range(3):
-        page.evaluate("window.headsup.run('classify', 'x').then(() => {})")
 
 
 def test_a_text_that_is_not_read_takes_what_was_drawn_away(arrived):
@@ -389,32 +366,14 @@ def test_a_text_that_is_not_read_takes_what_was_drawn_away(arrived):
         page.locator(".step-view").wait_for()
 
 
-def test_heads_switched_before_the_first_picture_keep_the_place_of_a_link(opened):
-    page = opened(text=TEXT, step=2, draws=False)
-    page.evaluate("""() => {
-      document.querySelector(".settings").open = true;
-      document.querySelector('[data-name="cross:0:1"]').click();
-    }""")
-    expect(page.locator(OUTPUT)).to_have_text(re.compile("^step 2"))
-    in_address(page, step=2, heads="cross:0:1")
-
-
 def test_a_file_in_a_frame_reads_its_address_as_parameters(page, file, tmp_path):
     course = tmp_path / "course.html"
     query = urlencode({"checkpoint": "translate", "text": TEXT, "step": 2})
     course.write_text(f'<!doctype html><iframe src="{file.as_uri()}?{query}" width="900" height="700"></iframe>')
     page.goto(course.as_uri())
     frame = page.frame_locator("iframe")
-    expect(frame.locator(OUTPUT)).to_have_text(re.compile("^step 2"))
+    at_step(frame, 2)
     expect(frame.locator(".asked .text")).to_have_value(TEXT)
-
-
-def test_a_damaged_file_says_so(page, small, tmp_path):
-    damaged = tmp_path / "damaged.html"
-    start = small.index('data-model="0">') + 2_000
-    damaged.write_text(small[:start] + small[start + 3_000:], "utf-8")
-    page.goto(damaged.as_uri())
-    expect(page.locator(".said.problem")).to_contain_text("this file is damaged or incomplete")
 
 
 BREAKS = [
@@ -424,10 +383,13 @@ BREAKS = [
     ('<script type="application/octet-stream" data-model="0">', "Translate cannot be read: this file is damaged")]
 
 
-def test_a_file_that_breaks_off_says_so_wherever_it_does(page, small, wrong, tmp_path):
-    for before, said in BREAKS:
+def test_a_file_that_breaks_off_says_so_wherever_it_does_and_so_does_one_with_a_gap(page, small, wrong, tmp_path):
+    start = small.index('data-model="0">') + 2_000
+    cuts = [(small[:start] + small[start + 3_000:], "this file is damaged or incomplete")]
+    cuts += [(small[: small.index(before) + len(before) + 1_000], said) for before, said in BREAKS]
+    for text, said in cuts:
         cut = tmp_path / "cut.html"
-        cut.write_text(small[: small.index(before) + len(before) + 1_000], "utf-8")
+        cut.write_text(text, "utf-8")
         page.goto(cut.as_uri())
         expect(page.locator(".said.problem:visible")).to_contain_text(said)
         expect(page.get_by_text("Opening", exact=False).locator("visible=true")).to_have_count(0)
@@ -445,43 +407,13 @@ def test_a_link_that_sets_what_is_not_computed_there_says_so(page, small, tmp_pa
     expect(said).to_have_count(0)
 
 
-def test_a_script_that_runs_a_model_leaves_nothing_unpacking_on_an_empty_page(opened, page):
-    opened("text=", draws=False)
-    assert page.evaluate('headsup.run("translate", "I am cold.", { steps: 2 }).then((steps) => steps.length)') == 2
-    expect(page.locator(".opening")).to_be_hidden()
-
-
-def test_digits_choose_what_is_listed_and_nothing_else(arrived, page, shipped):
-    arrived(text=TEXT, step=2)
-    listed = page.locator(".next-tokens [data-nth]").count()
-    assert listed < 9
-    before = list(transformer.steps(shipped("translate"), TEXT))[-1].output
-    expect(page.locator(".output")).to_have_text(before)  # what comes is written ahead, in its own time
-    page.keyboard.press("9")
-    worked_off(page)
-    assert page.locator(".output").text_content() == before
-    page.keyboard.press(str(listed))
-    expect(page.locator(".output")).not_to_have_text(before)
-
-
 LONG = "My teacher gave me too much homework yesterday, and I did not finish it."
 
 
 def resized(page, size):
     """Another window, and a picture that fits it."""
     page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-    page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
-
-
-def test_a_long_translation_is_read_whole(arrived):
-    page = arrived(text=LONG)
-    page.keyboard.press("End")
-    expect(page.locator(".controls .main span:visible")).to_contain_text("Replay")
-    for size in SIZES:
-        resized(page, size)
-        seen = page.locator(".text .output").evaluate(
-            "one => one.scrollHeight <= one.clientHeight + 1 && one.scrollWidth <= one.clientWidth + 1")
-        assert seen, size
+    frames(page)
 
 
 MODELS = {"translate": {}, "write": {"text": "To be, " * 70}, "classify": {}}  # the window of Write is soon full
@@ -509,7 +441,7 @@ def to_the_end(page, name):
         expect(page.locator(".controls .main span:visible")).to_contain_text("Replay")
 
 
-def test_all_of_it_is_within_the_window_light_and_dark(arrived):
+def test_all_of_it_is_within_the_window_light_and_dark_and_a_long_translation_is_read_whole(arrived):
     for name, asked in MODELS.items():
         page = arrived(checkpoint=name, **asked)
         to_the_end(page, name)
@@ -520,6 +452,13 @@ def test_all_of_it_is_within_the_window_light_and_dark(arrived):
                 assert_within(page, name, size)
                 background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
                 assert (background == "rgb(11, 16, 22)") is dark, (name, size)
+    page.emulate_media(color_scheme="null")
+    page = arrived(text=LONG)  # is read whole
+    to_the_end(page, "translate")
+    for size in SIZES:
+        resized(page, size)
+        assert page.locator(".text .output").evaluate(
+            "one => one.scrollHeight <= one.clientHeight + 1 && one.scrollWidth <= one.clientWidth + 1"), size
 
 
 @pytest.mark.rare("opened in such a window, not resized to it, which `make test` does")

@@ -2,7 +2,6 @@
 
 import re
 from contextlib import suppress
-from pathlib import Path
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -11,7 +10,6 @@ from playwright.sync_api import TimeoutError as TooLate
 from playwright.sync_api import expect
 
 from tests.browser.test_lesson_stops import ABOUT, HEIGHT, OUTSIDE, WIDTH, stops
-from tests.browser.test_room_wall import PICTURES
 from transformer.rooms.room import NoRoom, new_key
 from transformer.rooms.store import Store
 from ui.access.visitors import LECTURER
@@ -49,6 +47,10 @@ class Room:
     @property
     def id(self) -> str:
         return self.store.with_code(self.code).id
+
+    def answers(self) -> list:
+        """To the first round of what is asked."""
+        return self.store.answers(self.id, self.store.question(self.id, self.store.room(self.id).question), 1)
 
     def phone(self):
         page = self.tab(**PHONE)
@@ -129,8 +131,7 @@ def test_a_room_from_the_first_phone_to_the_last_vote(open_room):
     room.phase("Closed")
     expect(phones[0].locator(".own-answer")).to_be_visible()
     room.phase("Votes")
-    counts = room.store.answers(room.id, room.store.question(room.id, room.store.room(room.id).question), 1)
-    assert sorted(one["value"] for one in counts) == [0, 1, 1]
+    assert sorted(one["value"] for one in room.answers()) == [0, 1, 1]
     expect(wall.locator(".cover")).to_contain_text("2 · 67%")
     assert "83" not in phones[0].locator("main").inner_text()
     room.phase("Answer")
@@ -177,7 +178,15 @@ def test_who_comes_late_loads_again_or_loses_the_network_is_where_the_room_is(op
     early.reload()
     expect(early.locator("button.choice[aria-pressed=true]")).to_have_count(1)  # what was answered is still there
     early.context.set_offline(True)
-    expect(early.get_by_text("No connection", exact=False)).to_be_visible()
+    expect(early.get_by_text("No connection: trying again", exact=False)).to_be_visible()
+    early.locator("button.choice").nth(2).click()
+    expect(early.get_by_text("No connection. Your answer is kept on this page", exact=False).first).to_be_visible()
+    early.context.set_offline(False)
+    expect(early.get_by_text("Sent", exact=False).first).to_be_visible()
+    expect(early.get_by_text("Connected", exact=False).first).to_be_visible()
+    assert [one["value"] for one in room.answers()] == [2]
+    early.context.set_offline(True)
+    expect(early.get_by_text("No connection", exact=False).first).to_be_visible()
     room.bar.get_by_role("button", name="Done").click()
     room.lecturer.keyboard.press("Escape")
     room.show(text=TEXT, step=5)
@@ -495,6 +504,4 @@ def test_the_wall_shows_whole_what_each_stop_of_each_lesson_is_about(open_room):
             foot = wall.evaluate("parseFloat(document.documentElement.style.getPropertyValue('--foot'))")
             cut = wall.evaluate(OUTSIDE, [ABOUT[stop.page](stop.params, stop.see), WIDTH, HEIGHT - foot])
             missed.append(f"{lesson} {at}: {cut}, with a foot of {foot} px, at {wall.url}")
-        if PICTURES:
-            wall.screenshot(path=Path(PICTURES) / f"{lesson}-{at}.png")
     assert missed == []

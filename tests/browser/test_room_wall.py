@@ -1,24 +1,15 @@
 """The wall of a room, which nobody can scroll: each form of question in each phase, on two projectors. The lecturer is
 the store."""
 
-import os
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_room_phone import HAND, PARAMS, TEXT, VIEW, Class
-from transformer.lessons.lesson import Stop
 from transformer.rooms import questions
 from transformer.rooms.ablation import ablate
-from transformer.rooms.store import Store
-from ui.lessons.stop_links import open_stop
 
-FORMS = [*questions.KINDS]
+from .rooms import FORMS, NUMBER, PARAMS, TEXT, VIEW, frames, opened
+
 SIZES = [(1440, 900), (1280, 720)]
-NUMBER = {"page": "by_hand", "params": HAND, "of": "product"}  # with the numbers that it is made of
-OPENED = open_stop(Stop(title="", page="translate", params=PARAMS, line=0))
-PICTURES = os.environ.get("HEADSUP_PICTURES", "")  # a folder, to look at them
 
 # What stands on the cover, and lies outside of what is seen of it.
 CUT = """cover => {
@@ -67,41 +58,7 @@ CONTRAST = """([cover, selector, of]) => {
 }"""
 
 
-class Wall(Class):
-    """A room with its wall, whose phones answer without a browser."""
-
-    def wall(self, scheme: str = "dark"):
-        page = self.visitor()
-        page.emulate_media(color_scheme=scheme)
-        page.goto(f"{self.url}/room?wall={self.room.code}")
-        expect(page.locator(".join")).to_contain_text(self.room.code)
-        return page
-
-    def come(self, count: int = 6) -> None:
-        for at in range(count):
-            self.store.join(self.id, f"phone {at}")
-
-    def answer(self, question, made, round: int = 1, count: int = 6) -> None:
-        spec = made.spec
-        values = {"choice": lambda at: at % 2, "number": lambda at: 18.0 * at,
-                  "draw": lambda at: [float(at == one) for one in range(len(spec["labels"]))],
-                  "text": lambda at: "I would say that it looks at the noun, as the adjective has to agree with it."}
-        for at in range(count):
-            value = values[spec["form"]](at)
-            self.store.answer(self.id, question.id, round, f"phone {at}", value, at % 3)
-        if spec["form"] == "text":
-            for one in self.store.answers(self.id, question, round):
-                self.store.show_texts(self.id, [one["seq"]], True)
-
-
-@pytest.fixture
-def room(app, visitor, shipped):
-    found = Wall(app[1], Store(app[2] / "rooms.sqlite"), visitor, shipped("translate"))
-    yield found
-    found.store.end(found.id)
-
-
-def shown(page, phase: str, name: str = "", sizes=SIZES) -> list[float]:
+def shown(page, phase: str, sizes=SIZES) -> list[float]:
     """Nothing is cut in this phase at any size; the size of the type at each, by the height of the screen."""
     cover = page.locator(f".cover[data-phase={phase}]")
     expect(cover).to_be_visible()
@@ -109,12 +66,16 @@ def shown(page, phase: str, name: str = "", sizes=SIZES) -> list[float]:
     for width, height in sizes:
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_function("height => innerHeight === height", arg=height)
-        page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        frames(page)
         found.append(cover.evaluate(SIZE) / height)
-        if PICTURES:
-            page.screenshot(path=Path(PICTURES) / f"{name}-{phase}-{height}.png")
         assert cover.evaluate(CUT) == [], (phase, width, height)
     return found
+
+
+def put_away(room, page):
+    """What was asked, from the wall too."""
+    room.put_away()
+    expect(page.locator(".cover[data-phase]")).to_have_count(0)
 
 
 @pytest.mark.parametrize("forms", [FORMS[:1], pytest.param(FORMS[1:], marks=pytest.mark.rare(
@@ -126,27 +87,26 @@ def test_nothing_of_any_question_is_cut_on_the_wall(forms, room):
         expect(page.locator(".cover .count")).to_contain_text("0 of ")
         room.come()  # a device is there for 45 seconds, and on a slow machine the question takes longer to appear
         expect(page.locator(".cover .count")).to_have_text("0 of 6 have answered")
-        sizes = [shown(page, "open", about, SIZES[1:])]
+        sizes = [shown(page, "open", SIZES[1:])]
         room.answer(question, made)
         for phase, where in (("split", SIZES[1:]), ("answer", SIZES)):  # that with most on it, on each projector
             room.phase(question, phase)
-            sizes.append(shown(page, phase, about, where))
+            sizes.append(shown(page, phase, where))
         if about not in ("text", "own sentence"):
             expect(page.locator(".cover .quoted").first).to_be_visible()
         if about == "head":
             votes = [3, 3, *[0] * (len(made.spec["choices"]) - 2)]
-            switched = {"votes": votes, "rows": ablate(made, OPENED, votes)}
+            switched = {"votes": votes, "rows": ablate(made, opened(), votes)}
             room.store.set_key(room.id, question.id, made.key | {"switched": switched})
             expect(page.locator(".cover .switched li").first).to_be_visible()
-            shown(page, "answer", "head switched")
+            shown(page, "answer")
         assert min(min(one) for one in sizes) >= 0.025
         room.store.ask_again(room.id, question.id)
         room.answer(question, made, round=2)
         room.phase(question, "answer")
         expect(page.locator(".cover .kicker")).to_contain_text("second round")
-        shown(page, "answer", f"{about} again", SIZES[1:])
-        room.store.put_away(room.id)
-        expect(page.locator(".cover[data-phase]")).to_have_count(0)
+        shown(page, "answer", SIZES[1:])
+        put_away(room, page)
 
 
 @pytest.mark.rare("sizes and colours of one page, which seldom change")
@@ -154,21 +114,17 @@ def test_short_is_large_long_is_whole_and_colours_are_told_apart_on_the_wall(roo
     page = room.wall()
     room.come()
     room.ask("text", ask="What do you think?")
-    large = shown(page, "open", "short")
-    room.store.put_away(room.id)
-    expect(page.locator(".cover[data-phase]")).to_have_count(0)
+    large = shown(page, "open")
+    put_away(room, page)
     params = PARAMS | {"text": " ".join([TEXT] * 6)[:280]}
-    made = questions.make("number", open_stop(Stop(title="", page="translate", params=params, line=0)))
-    question = room.store.ask(room.id, made.spec, made.key, VIEW)
+    question, made = room.ask("number", params=params)
+    room.answer(question, made)
     for phase in ("open", "split", "answer"):
         room.phase(question, phase)
-        if phase == "open":
-            room.answer(question, made)
-        long = shown(page, phase, "long text")
+        long = shown(page, phase)
     assert all(one > 0.06 for one in large)
     assert all(one >= other for one, other in zip(large, long, strict=True))
-    room.store.put_away(room.id)
-    expect(page.locator(".cover[data-phase]")).to_have_count(0)
+    put_away(room, page)
     question, made = room.ask()
     room.answer(question, made)
     room.store.ask_again(room.id, question.id)
@@ -176,7 +132,7 @@ def test_short_is_large_long_is_whole_and_colours_are_told_apart_on_the_wall(roo
     room.phase(question, "answer")
     for scheme in ("dark", "light"):
         page.emulate_media(color_scheme=scheme)
-        shown(page, "answer", scheme)
+        shown(page, "answer")
         cover = page.locator(".cover").element_handle()
         for selector in (".model .line i", ".room .line i", ".before .line i"):
             assert page.evaluate(CONTRAST, [cover, selector, "backgroundColor"]) >= 3, selector
@@ -192,7 +148,7 @@ def test_who_writes_about_a_page_goes_on_seeing_it(room):
     head.wait_for()
     room.come()
     ask = "What does it look at, and why?"
-    made = questions.make("text", OPENED, ask=ask, compare=False)
+    made = questions.make("text", opened(), ask=ask, compare=False)
     question = room.store.ask(room.id, made.spec, made.key, VIEW)
     for phase in ("draft", "open", "closed"):
         room.phase(question, phase)
@@ -204,16 +160,13 @@ def test_who_writes_about_a_page_goes_on_seeing_it(room):
     room.phase(question, "open")
     expect(phone.get_by_role("textbox")).to_be_visible()
     expect(phone.locator(".picture-of-view canvas").first).to_be_visible()
-    if PICTURES:
-        page.screenshot(path=Path(PICTURES) / "beside.png")
-        phone.screenshot(path=Path(PICTURES) / "beside-phone.png")
     room.answer(question, made)
     room.phase(question, "split")
     expect(page.locator(".cover:not(.beside) .texts li").first).to_be_in_viewport()
-    room.store.put_away(room.id)
+    room.put_away()
     room.ask("text")  # what the model will write, which the page says
     expect(page.locator(".cover[data-phase=open]:not(.beside)")).to_be_visible()
-    room.store.put_away(room.id)
+    room.put_away()
     stop = {"stop": "a/2", "about": "number", "ask": "How much?", "view": {"page": "translate", "params": PARAMS}}
     question = room.store.ask(room.id, made.spec, made.key, VIEW | {"asked": stop})  # where the page answers the stop
     room.phase(question, "open")
@@ -222,12 +175,12 @@ def test_who_writes_about_a_page_goes_on_seeing_it(room):
 
 def test_a_draft_a_stop_a_pause_and_the_end_are_said_on_wall_and_phone(room):
     page, phone = room.wall(), room.phone()
-    made = questions.make("next token", OPENED)
+    made = questions.make("next token", opened())
     room.store.ask(room.id, made.spec, made.key, VIEW)
     for one in (page.locator(".cover"), phone.locator("main .calm")):
         expect(one.get_by_role("heading")).to_have_text("A question is coming.")
         expect(one).not_to_contain_text("Think first")
-    room.store.put_away(room.id)
+    room.put_away()
     asked = {"stop": "a/2", "about": "next token", "ask": "What does it write next?",
              "view": {"page": "translate", "params": PARAMS}}
     room.store.publish(room.id, VIEW | {"stop": "What comes next?", "asked": asked}, None, "tab")

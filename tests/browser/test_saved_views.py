@@ -1,10 +1,11 @@
 """Views saved as files and opened again, in a browser without anything but the app."""
 
 import json
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+
+from .conftest import address, reached, saved, settle
 
 DROP = """([name, text]) => {
   const files = new DataTransfer();
@@ -16,7 +17,7 @@ DROP = """([name, text]) => {
 LONG = "ROMEO:\n" + "é" * 247  # each takes six characters of an address
 
 
-def saved(page="write", **params):
+def view(page="write", **params):
     return json.dumps({"headsup_view": 1, "page": page, "params": params})
 
 
@@ -24,20 +25,18 @@ def drop(page, text, name="a.view.json"):
     assert page.evaluate(DROP, [name, text])  # or the browser would leave for the file
 
 
-def test_a_text_too_long_for_a_link_is_saved_and_opened_by_dropping_it(visit, visit_anew, settle, address):
+def test_a_text_too_long_for_a_link_is_saved_and_opened_by_dropping_it(visit, visit_anew):
     page = visit("/positions")
-    drop(page, saved(text=LONG, step="2", layer="1", temperature="0.3"))
+    drop(page, view(text=LONG, step="2", layer="1", temperature="0.3"))
     page.wait_for_url("**/write?**")
     settle(page)
     assert "text" not in address(page)
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save this view as a file").click()
-    assert download.value.suggested_filename.endswith(".view.json")
-    text = Path(download.value.path()).read_text("utf-8")
+    name, text = saved(page, page.get_by_role("button", name="Save this view as a file").click)
+    assert name.endswith(".view.json")
     assert json.loads(text)["params"] | {"text": LONG, "step": "2", "layer": "1", "temperature": "0.3"} == json.loads(
         text)["params"]
     other = visit_anew("/")
-    drop(other, text)
+    drop(other, text.decode("utf-8"))
     other.wait_for_url("**/write?**")
     settle(other)
     expect(other.locator("textarea").first).to_have_value(LONG)
@@ -45,11 +44,11 @@ def test_a_text_too_long_for_a_link_is_saved_and_opened_by_dropping_it(visit, vi
 
 
 @pytest.mark.rare("a race")
-def test_a_step_taken_as_a_view_opens_is_left_with_its_page(visit, settle):
+def test_a_step_taken_as_a_view_opens_is_left_with_its_page(visit):
     """It is asked for while the other page comes, which then stays."""
     page = visit("/")
     for ms in (0, 0, 5, 10):
-        drop(page, saved(text="To be"))
+        drop(page, view(text="To be"))
         page.wait_for_timeout(ms)
         page.keyboard.press("ArrowRight")
         page.wait_for_url("**/write?**")
@@ -60,15 +59,13 @@ def test_a_step_taken_as_a_view_opens_is_left_with_its_page(visit, settle):
 
 
 @pytest.mark.rare("tests/test_saved_view.py has the refusals")
-def test_a_view_is_chosen_from_the_menu_and_a_file_that_is_none_is_refused_with_a_sentence(visit, reached, tmp_path):
+def test_a_view_is_chosen_from_the_menu_and_a_file_that_is_none_is_refused_with_a_sentence(visit, tmp_path):
     page = visit("/positions")
-    for text, message in (("{}", "not a saved view"), (saved("../app"), "does not exist here"),
-                          ("\x89PNG", "not a saved"), (saved(text=3), "damaged"),
-                          (" " * 1_000_001, "at most 1,000,000 bytes")):
+    for text, message in ((view("../app"), "does not exist here"), (" " * 1_000_001, "at most 1,000,000 bytes")):
         drop(page, text)
         expect(page.get_by_test_id("stAlert")).to_contain_text(message)
         assert "/positions" in page.url
-    (tmp_path / "a.view.json").write_text(saved("masks", source1="Go on. I stay."))
+    (tmp_path / "a.view.json").write_text(view("masks", source1="Go on. I stay."))
     page.get_by_test_id("stMainMenu").click()
     with page.expect_file_chooser() as chooser:
         page.get_by_role("menuitem", name="Open a saved view").click()

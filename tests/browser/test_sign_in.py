@@ -1,35 +1,25 @@
 """Keys in a real browser: whose a run is, the teacher's way in, and what stands in bars, histories and consoles."""
 
-import pytest
 from playwright.sync_api import expect
 
-
-@pytest.fixture
-def entries(context):
-    """The addresses of all that Back and Forward lead to."""
-    def entries(page):
-        found = context.new_cdp_session(page).send("Page.getNavigationHistory")
-        return [entry["url"] for entry in found["entries"]]
-
-    return entries
+from .conftest import address, settle
 
 
-def test_the_teachers_link_opens_once_leaves_no_code_behind_and_signs_out(page, visitor, settle, entries, teachers_link,
-                                                                          app_url, theirs):
+def test_the_teachers_link_opens_once_leaves_no_code_behind_and_signs_out(
+        page, visit, visitor, teachers_link, app_url, theirs):
     def stop():
-        page.goto(f"{app_url}/train?view=watch&run={theirs.name}", wait_until="domcontentloaded")
-        return settle(page).get_by_role("button", name="Stop", exact=True)
+        return visit(f"/train?view=watch&run={theirs.name}").get_by_role("button", name="Stop", exact=True)
 
     link = teachers_link()
-    page.goto(app_url, wait_until="domcontentloaded")
-    settle(page).get_by_test_id("stTopNavLink").and_(page.locator("[href$='/room']")).click()
+    visit().get_by_test_id("stTopNavLink").and_(page.locator("[href$='/room']")).click()
     page.wait_for_url("**/room*")
     settle(page).goto(link)
     page.wait_for_url(f"{app_url}/room*")  # where somebody was told to open it
     settle(page).goto(app_url + "/train?view=new")
     expect(settle(page).get_by_text("You are signed in as the teacher")).to_be_visible()
     code = link.partition("#")[2]
-    assert not [url for url in entries(page) if code in url]
+    history = page.context.new_cdp_session(page).send("Page.getNavigationHistory")
+    assert not [entry for entry in history["entries"] if code in entry["url"]]
     page.go_back(wait_until="domcontentloaded")
     assert code not in page.url
     assert page.evaluate("[document.cookie, ...Object.values(localStorage), ...Object.values(sessionStorage)].join()"
@@ -49,8 +39,8 @@ def test_the_teachers_link_opens_once_leaves_no_code_behind_and_signs_out(page, 
     expect(stop()).to_be_disabled()
 
 
-def test_a_key_stays_whatever_a_link_says_and_moves_to_another_browser_by_a_code(context, visitor, visit, settle,
-                                                                                 address, app_url, complaints):
+def test_a_key_stays_whatever_a_link_says_and_moves_to_another_browser_by_a_code(
+        context, visitor, visit, app_url, complaints):
     def key(context):
         return next(cookie["value"] for cookie in context.cookies() if cookie["name"] == "headsup_visitor")
 

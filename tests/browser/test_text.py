@@ -11,6 +11,8 @@ from transformer.config import ModelConfig
 from transformer.folders import write_manifest
 from transformer.model.models import Transformer
 
+from .conftest import settle
+
 PICTURE, ADDRESS = "![](http://evil.example/x.png)", "http://evil.example/y"
 CLASSES = ["[click me](http://evil.example/a)", f"{ADDRESS} {PICTURE}"]
 CARD = f"""# A card
@@ -43,7 +45,7 @@ def nothing_of_it(page, complaints, *, links=False):
 
 
 @pytest.mark.rare("tests/app/test_hostile.py has the same without a browser")
-def test_what_is_typed_named_or_written_on_a_card_is_text(visit, settle, hostile, complaints):
+def test_what_is_typed_named_or_written_on_a_card_is_text(visit, hostile, complaints):
     typed = f"{PICTURE} {ADDRESS} [click me](http://evil.example/a)"
     page = visit(f"/write?checkpoint={hostile['ids']}&text={quote(typed, safe='')}")
     expect(page.get_by_test_id("stAlert")).to_contain_text("reads ids")

@@ -3,8 +3,6 @@
 import json
 import re
 import shutil
-import time
-from pathlib import Path
 
 import orjson
 import pytest
@@ -13,7 +11,7 @@ from playwright.sync_api import expect
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, progress, stop
 
-ROOT = Path(__file__).resolve().parents[2]
+from .conftest import address, go, reached, settle, wait_until
 
 
 @pytest.fixture
@@ -49,40 +47,24 @@ def points(page):
     return int(page.locator(".run-curves[data-points]").get_attribute("data-points"))
 
 
-def until(page, condition, *, seconds=300):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        page.wait_for_timeout(100)
-
-
-def fill(page, settle, label, value):
-    box = page.get_by_label(label, exact=True)
-    box.fill(value)
-    box.press("Enter")
-    settle(page)
-
-
 @pytest.mark.rare("a server that is killed under a run")
 def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_and_gone_on_with(
-        server, corpus, page, settle, tmp_path, address):
+        server, corpus, page, tmp_path):
     process, url = server()
-    page.goto(f"{url}/train?view=new&task=language-model&preset=shakespeare", wait_until="domcontentloaded")
-    settle(page)
+    go(page, f"{url}/train?view=new&task=language-model&preset=shakespeare")
     page.get_by_text("Sizes and training").click()
     for label, value in (("d_model", "16"), ("n_heads", "2"), ("decoder_layers", "2"), ("d_ff", "16"),
                          ("max_len", "32"), ("steps", "50000"), ("batch_tokens", "64"), ("eval_every", "100"),
-                         ("save_every", "20")):
-        fill(page, settle, label, value)
-    other = page.get_by_role("textbox", name="Any other setting, one per line")
-    other.fill(f"corpus={corpus}")
-    other.press("Control+Enter")
-    settle(page)
-    fill(page, settle, "Name of the run", "small")
+                         ("save_every", "20"), ("Any other setting, one per line", f"corpus={corpus}"),
+                         ("Name of the run", "small")):
+        box = page.get_by_role("textbox", name=label) if "line" in label else page.get_by_label(label, exact=True)
+        box.fill(value)
+        box.press("Control+Enter" if "line" in label else "Enter")
+        settle(page)
     page.get_by_role("button", name="Start", exact=True).click()
     folder = tmp_path / "home" / "runs" / "small"
     page.locator(".run-curves .loss canvas").wait_for()
-    until(page, lambda: points(page) >= 3)
+    wait_until(page, lambda: points(page) >= 3)
     assert address(page)["run"] == "small"
     assert "key" not in address(page)
     assert json.loads((folder / "config.json").read_text())["model"]["d_model"] == 16  # as it was typed
@@ -91,30 +73,30 @@ def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_a
     page.locator(".run-curves .loss canvas").wait_for()
     drawn = points(page)
     assert drawn >= 3
-    until(page, lambda: points(page) > drawn)
+    wait_until(page, lambda: points(page) > drawn)
 
     process.kill()
     process.wait()
     step = progress(folder).step
-    until(page, lambda: progress(folder).step > step)  # nobody watches, and it goes on
+    wait_until(page, lambda: progress(folder).step > step)  # nobody watches, and it goes on
     server()
     page.goto(f"{url}/train?view=watch&run=small", wait_until="domcontentloaded")
     page.locator(".run-curves .loss canvas").wait_for()
     button = page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)
     expect(button).to_be_enabled()  # the browser has kept the key
-    until(page, lambda: points(page) > drawn)
+    wait_until(page, lambda: points(page) > drawn)
     button.click()
     expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
-    until(page, lambda: not alive(folder))  # it has said so, and ends
+    wait_until(page, lambda: not alive(folder))  # it has said so, and ends
     drawn = points(page)
     page.get_by_role("button", name="Resume", exact=True).click()
     expect(page.get_by_text("Training", exact=True)).to_be_visible()
-    until(page, lambda: points(page) > drawn)
+    wait_until(page, lambda: points(page) > drawn)
     page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True).click()
     expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
     steps = [row["step"] for row in run_files.read(folder / "metrics.jsonl") if "loss" in row]
     assert steps == sorted(set(steps))
-    until(page, lambda: points(page) == len(steps))
+    wait_until(page, lambda: points(page) == len(steps))
 
 
 @pytest.fixture
@@ -131,13 +113,13 @@ def losses(folder):
     return {row["step"]: row["loss"] for row in run_files.read(folder / "metrics.jsonl") if "loss" in row}
 
 
-def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, quick, reached, complaints):
+def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, quick, complaints):
     page = visit("/train?view=now")
     page.locator(".st-key-train_quick_reverse button").click()
     reached(page, view="watch", run="reverse")
     screen = page.locator(".forming[data-drawn]")
     expect(screen).to_have_count(1)
-    until(page, lambda: len(losses(quick)) > 4)
+    wait_until(page, lambda: len(losses(quick)) > 4)
     stops = page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)
     stops.click()
     expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
@@ -145,32 +127,8 @@ def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, 
     steps = losses(quick)
     assert steps[max(steps)] < steps[min(steps)]
     drawn = "root => Math.max(...root.view.loss.chart.plot.data.slice(1).map(([steps]) => steps.at(-1)))"
-    until(page, lambda: page.locator(".forming").evaluate(drawn) == max(steps))
+    wait_until(page, lambda: page.locator(".forming").evaluate(drawn) == max(steps))
     assert complaints == []
-
-
-@pytest.mark.rare("messages that are lost")
-@pytest.mark.own_visitor
-def test_curves_come_to_a_browser_that_is_behind(app_url, theirs, page, late_messages):
-    """Of messages that come at once Streamlit hands on the last: first the one with all points is lost, then the one
-    that answers for it."""
-    add(theirs, 1, 20)
-    hold, _, release = late_messages
-    begun = []
-
-    def late(route):
-        page.wait_for_timeout(5_000)
-        begun.append(route)
-        hold()
-        route.continue_()
-
-    page.route("**/BidiComponent*.js", late)
-    page.goto(f"{app_url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
-    until(page, lambda: begun)
-    page.wait_for_timeout(4_000)
-    release()
-    page.locator(".run-curves .loss canvas").wait_for()
-    until(page, lambda: points(page) == 20)
 
 
 @pytest.mark.rare("messages that are lost")
@@ -188,14 +146,14 @@ def test_curves_are_asked_for_again_where_nobody_heard(app_url, theirs, page):
         server.on_message(lambda message: (came.append(b"run-curves" in message), socket.send(message)))
 
     def late(route):
-        until(page, lambda: sum(came) > 1)  # the second message of the curves has none of the points of the first
+        wait_until(page, lambda: sum(came) > 1)  # the second message of the curves has none of the points of the first
         route.continue_()
 
     page.route_web_socket("**/_stcore/stream", between)
     page.route("**/BidiComponent*.js", late)
     page.goto(f"{app_url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
     page.locator(".run-curves .loss canvas").wait_for()
-    until(page, lambda: points(page) == 20)
+    wait_until(page, lambda: points(page) == 20)
     assert lost
 
 

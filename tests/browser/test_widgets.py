@@ -5,6 +5,8 @@ import json
 import pytest
 from playwright.sync_api import expect
 
+from .conftest import settle
+
 pytestmark = pytest.mark.rare("Streamlit's own widgets, on a server of its own")
 SCRIPT = """
 import streamlit as st
@@ -36,7 +38,7 @@ def widgets(serve, tmp_path_factory):
     return url
 
 
-def test_every_kind_of_widget_reaches_the_page(widgets, page, settle):
+def test_every_kind_of_widget_reaches_the_page(widgets, page):
     page.goto(widgets)
     settle(page)
     for key, value in (("whole", "32"), ("real", "0.75"), ("line", "one"), ("lines", "two")):

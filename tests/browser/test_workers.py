@@ -5,9 +5,10 @@ import re
 import signal
 
 import pytest
-from playwright.sync_api import expect
 
 from tests.server.conftest import need_caddy
+
+from .conftest import at_step, go, reached, settle, wait_until
 
 pytestmark = pytest.mark.rare("a server of two workers, which are killed")
 
@@ -21,26 +22,20 @@ def workers(serve, tmp_path):
     return url, log
 
 
-def test_a_page_whose_worker_is_killed_shows_the_same_step_again_and_goes_on(workers, page, settle, reached):
+def test_a_page_whose_worker_is_killed_shows_the_same_step_again_and_goes_on(workers, page):
     url, log = workers
-    page.goto(f"{url}/translate?text=I+like+red+wine.&step=3", wait_until="domcontentloaded")
-    settle(page)
+    go(page, f"{url}/translate?text=I+like+red+wine.&step=3")
     for step in (4, 5):
         page.keyboard.press("ArrowRight")
         reached(page, step=step)
-    status = page.get_by_role("toolbar", name="Steps").get_by_role("status").first
-    expect(status).to_have_text(re.compile(r"^step 5 "))
+    at_step(page, 5)
     started = dict(re.findall(r'worker started" worker=(\d) pid=(\d+)', log.read_text()))
     came = log.read_text().count("visitor came")
     for pid in started.values():  # one of them holds the session
         os.kill(int(pid), signal.SIGKILL)
-    for _ in range(600):
-        if log.read_text().count("visitor came") > came:
-            break
-        page.wait_for_timeout(100)
+    wait_until(page, lambda: log.read_text().count("visitor came") > came)
     settle(page)
-    expect(status).to_have_text(re.compile(r"^step 5 "))
+    at_step(page, 5)
     page.keyboard.press("ArrowRight")
-    reached(page, step=6)
-    expect(status).to_have_text(re.compile(r"^step 6 "))
+    at_step(reached(page, step=6), 6)
     assert "I like red wine" in page.get_by_role("textbox").first.input_value()

@@ -6,31 +6,11 @@ import pytest
 from playwright.sync_api import expect
 
 import transformer
-from transformer.checkpoint import Checkpoint
-from ui.figures import plain_label
 
-PAGE, TEXT = "write", "ROMEO:\nO, she doth teach"
+from .conftest import reached, shows
+
+PAGE = "write"
 WARM = {"temperature": 1.2, "top_k": 8, "seed": 7}
-
-
-@pytest.fixture(scope="session")
-def ckpt(shipped) -> Checkpoint:
-    return shipped(PAGE)
-
-
-@pytest.fixture
-def open_write(visit):
-    """Opens the page at the first step, or at the one given."""
-    return lambda **params: visit(f"/{PAGE}?{urlencode({'text': TEXT, 'step': 0} | params)}")
-
-
-def box(page):
-    return page.get_by_role("textbox", name="How the text begins")
-
-
-def write(page, text):
-    box(page).fill(text)
-    box(page).press("Control+Enter")
 
 
 BRIGHTNESS = """canvas => {
@@ -41,10 +21,11 @@ BRIGHTNESS = """canvas => {
 }"""
 
 
-def test_lines_typed_go_on_with_the_same_seed_as_in_the_library_and_no_press_is_lost(visit, ckpt, shows):
+def test_lines_typed_go_on_with_the_same_seed_as_in_the_library_and_no_press_is_lost(visit, ckpt):
     page, text = visit(f"/{PAGE}?{urlencode(WARM)}"), "KING HENRY:\nMy lord,\n"
     path = list(transformer.steps(ckpt, text, max_steps=41, **WARM))
-    write(page, text)
+    page.get_by_role("textbox", name="How the text begins").fill(text)
+    page.keyboard.press("Control+Enter")
     shows(page, path[40])  # a text opens with some of it written
     page.keyboard.press("Home")
     shows(page, path[0])
@@ -59,44 +40,8 @@ def test_lines_typed_go_on_with_the_same_seed_as_in_the_library_and_no_press_is_
     shows(page, path[7])
 
 
-@pytest.mark.rare("tests/app/test_hostile.py types the same without a browser")
-def test_whatever_is_typed_begins_a_text_or_is_answered_with_a_sentence(open_write, ckpt, reached, shows, chips,
-                                                                        complaints):
-    page = open_write(step=2, temperature=0)
-    box(page).click()
-    for key in ("Control+End", "ArrowLeft", "2", "Enter", "p", "Home", "ArrowRight"):
-        page.keyboard.press(key)
-    expect(box(page)).to_have_value(TEXT[:-1] + "2\np" + TEXT[-1])
-    box(page).press("Control+Enter")
-    reached(page, text=TEXT[:-1] + "2\np" + TEXT[-1], step=40)
-    page.get_by_role("radio", name="To be, or not to be").click()
-    shows(page, list(transformer.steps(ckpt, "To be, or not to be", max_steps=41))[40])
-    expect(box(page)).to_have_value("To be, or not to be")
-    text = "<img src=x onerror=alert(1)>\n$x$ :red[hi] ![](http://x) 👩‍👩‍👧 שלום"
-    write(page, text)
-    reached(page, text=text)
-    page.keyboard.press("Home")
-    start = transformer.start(ckpt, text)
-    reached(page, text=text, step=0)
-    expect(page.locator(".step-view .output .written")).to_have_text(text + start.output, use_inner_text=True)
-    assert chips(page, "tokens")[: len(start.source)] == [
-        plain_label(piece.text, longest=None).strip("\u2068\u2069") for piece in start.source]
-    assert page.locator("img[src=x], img[src^='http://x']").count() == 0
-    write(page, "to be or n" * 1_000)
-    alert = page.get_by_test_id("stAlert")
-    expect(alert).to_contain_text("10,000")
-    expect(page.locator(".step-view")).to_have_count(0)
-    write(page, "")
-    path = list(transformer.steps(ckpt, "", max_steps=42))
-    shows(page, path[40])
-    expect(alert).to_have_count(0)
-    page.keyboard.press("ArrowRight")
-    shows(page, path[41])
-    assert complaints == []
-
-
 @pytest.mark.rare("scrolling of a long text, and the second theme")
-def test_of_a_long_text_the_newest_is_in_sight_and_every_weight_is_said_in_light_and_dark(visit, ckpt, reached):
+def test_of_a_long_text_the_newest_is_in_sight_and_every_weight_is_said_in_light_and_dark(visit, ckpt):
     page = visit("/write?text=ROMEO%3A&step=200&layer=1&head=2&temperature=0")
     seen = """token => {
       const box = token.parentElement.getBoundingClientRect(), own = token.getBoundingClientRect();

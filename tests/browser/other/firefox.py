@@ -1,6 +1,5 @@
 """Firefox without a window, spoken to by WebDriver BiDi over the websocket that it opens itself."""
 
-import base64
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,9 +56,6 @@ class Firefox(Tab):
 
     def perform(self, actions: list[dict]) -> None:
         self._say("input.performActions", context=self._context, actions=actions)
-
-    def picture(self) -> bytes:
-        return base64.b64decode(self._say("browsingContext.captureScreenshot", context=self._context)["data"])
 
     def resize(self, width: int, height: int) -> None:
         self._say("browsingContext.setViewport", context=self._context, viewport={"width": width, "height": height})

@@ -18,10 +18,6 @@ INK = """((canvas) => {
 })(one("%s"))"""
 
 
-def _params(**params: object) -> str:
-    return urlencode(params)
-
-
 def home(tab: Tab, url: str) -> None:
     """The front page takes its steps by itself, and both of its pictures are drawn."""
     tab.go(f"{url}/")
@@ -55,7 +51,7 @@ def translate(tab: Tab, url: str) -> None:
 
 def copied(tab: Tab, url: str) -> None:
     """A link is copied where no page has the clipboard of now, and what is pasted is the address."""
-    tab.go(f"{url}/translate?{_params(text='Go on.', step=2)}")
+    tab.go(f"{url}/translate?{urlencode({'text': 'Go on.', 'step': 2})}")
     assert not tab.look("isSecureContext")
     tab.until(f"{STEP}.startsWith('step 2')")
     tab.click("button.copy, [data-action=copy]")
@@ -68,7 +64,7 @@ def copied(tab: Tab, url: str) -> None:
 
 def write(tab: Tab, url: str) -> None:
     """A text is stepped, character by character."""
-    tab.go(f"{url}/write?{_params(text='KING', step=0)}")
+    tab.go(f"{url}/write?{urlencode({'text': 'KING', 'step': 0})}")
     tab.until(f"{STEP}.startsWith('step 0')")
     tab.press("ArrowRight")
     tab.until(f"{STEP}.startsWith('step 1')")
@@ -91,7 +87,7 @@ def positions(tab: Tab, url: str) -> None:
 
 def lesson(tab: Tab, url: str) -> None:
     """A question of a lesson is answered, judged, and left for the next stop."""
-    tab.go(f"{url}/lessons?{_params(lesson='query-and-key', stop=2)}")
+    tab.go(f"{url}/lessons?{urlencode({'lesson': 'query-and-key', 'stop': 2})}")
     tab.click(".lesson-bar button.choice")
     tab.until("one('.lesson-bar .verdict')?.textContent.includes('%')")
     tab.click(".lesson-bar button", "Next stop")
@@ -100,7 +96,7 @@ def lesson(tab: Tab, url: str) -> None:
 
 def present(tab: Tab, url: str) -> None:
     """F shows the page to a room, Escape comes back."""
-    tab.go(f"{url}/translate?{_params(text='Go on.', step=1)}")
+    tab.go(f"{url}/translate?{urlencode({'text': 'Go on.', 'step': 1})}")
     tab.until(f"{STEP}.startsWith('step 1')")
     tab.press("f")
     tab.until("location.search.includes('present=1') && !one('.stHeading h1') && one('canvas.matrix') !== undefined")

@@ -29,14 +29,9 @@ def served(serve, tmp_path_factory) -> tuple[str, Path]:
     return found[1], folder / "home"
 
 
-@pytest.fixture(scope="module")
-def for_others(served) -> str:
-    return served[0]
-
-
 @pytest.mark.parametrize("part", PATH)
-def test_the_main_path_is_passed(tab, for_others, part):
-    PATH[part](tab, for_others)
+def test_the_main_path_is_passed(tab, served, part):
+    PATH[part](tab, served[0])
 
 
 def test_a_phone_follows_a_room_and_answers(tab, served):

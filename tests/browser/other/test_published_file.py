@@ -19,7 +19,7 @@ def file(shipped, tmp_path_factory) -> Path:
     return publish([shipped("translate"), shipped("classify")], tmp_path_factory.mktemp("published") / "heads-up.html")
 
 
-def test_a_file_opens_steps_branches_and_is_linked_to(tab, file, shipped):
+def test_a_file_opens_steps_branches_is_linked_to_and_reads_what_is_typed_with_another_model_too(tab, file, shipped):
     path = list(transformer.steps(shipped("translate"), TEXT))
     tab.go(f"{file.as_uri()}#{urlencode({'text': TEXT, 'kind': 'cross', 'layer': 1, 'head': 3})}")
     tab.until(f"{STEP} === 'step {len(path) - 1} of {len(path) - 1}'")
@@ -33,9 +33,6 @@ def test_a_file_opens_steps_branches_and_is_linked_to(tab, file, shipped):
     other = path[2].top(2)[1].id
     tab.until(f"new URLSearchParams(location.hash.slice(1)).get('choices') === '2:{other}'")
     tab.until("document.querySelector('canvas').getContext('2d') !== null")
-
-
-def test_what_is_typed_is_read_and_another_model_is_chosen(tab, file, shipped):
     tab.go(f"{file.as_uri()}?{urlencode({'checkpoint': 'translate', 'text': 'Go on.'})}")
     tab.until("one('.asked .text').value === 'Go on.' && one('[data-drawn]') !== undefined")
     tab.click(".asked .text")

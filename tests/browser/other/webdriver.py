@@ -4,7 +4,6 @@ asked by scripts. A browser's own module says how it is started and how it is sp
 import json
 import time
 from abc import ABC, abstractmethod
-from pathlib import Path
 
 WAIT_S = 120  # for anything on a page: no measurement, and enough for a machine ten times slower
 LOOK_S = 0.05  # between two looks
@@ -40,10 +39,6 @@ class Tab(ABC):
     @abstractmethod
     def perform(self, actions: list[dict]) -> None:
         """W3C input sources with their actions."""
-
-    @abstractmethod
-    def picture(self) -> bytes:
-        """A PNG of the window."""
 
     @abstractmethod
     def resize(self, width: int, height: int) -> None:
@@ -89,8 +84,3 @@ class Tab(ABC):
         if held:
             strokes = [{"type": "keyDown", "value": KEYS[held]}, *strokes, {"type": "keyUp", "value": KEYS[held]}]
         self.perform([{"type": "key", "id": "keyboard", "actions": strokes}])
-
-    def keep_picture(self, folder: Path, name: str) -> Path:
-        file = folder / f"{self.name}-{name}.png"
-        file.write_bytes(self.picture())
-        return file

@@ -1,6 +1,5 @@
 """WebKitGTK's MiniBrowser, spoken to by WebDriver over HTTP, on a screen of its own that nobody sees."""
 
-import base64
 import http.client
 import json
 import os
@@ -49,9 +48,6 @@ class WebKit(Tab):
 
     def perform(self, actions: list[dict]) -> None:
         self._say("POST", "/actions", {"actions": actions})
-
-    def picture(self) -> bytes:
-        return base64.b64decode(self._say("GET", "/screenshot"))
 
     def resize(self, width: int, height: int) -> None:
         for _ in range(2):  # the first time tells how much the window's frame takes
