@@ -71,6 +71,8 @@ test("what an answer turned out to be is said", () => {
   assert.equal(far.words, "You said 82%. Not close enough: within 5 percentage points counts as right.");
   const drawn = verdict({ form: "draw" }, null, { values: [0.5, 0.5] }, [0.5, 0.5]);
   assert.match(drawn.words, /100% in common. Almost the same \(KL divergence 0.00 nats\)\./);
+  const other = verdict({ form: "draw" }, null, { values: [0.9, 0.1] }, [0.5, 0.5]); // of the model from the bars
+  assert.match(other.words, /60% in common. Some way off \(KL divergence 0.37 nats\)\./);
 });
 
 test("a sentence ends in one stop, whatever it quotes ends in", () => {

@@ -25,8 +25,9 @@ CLIENT, SECRET = "heads-up", "a secret of this test"
 PEOPLE = {
     "ada": {"sub": "a-1", "name": "Ada", "email": "Ada@school.example", "email_verified": True},
     "ben": {"sub": "b-2", "name": "Ben", "email": "ben@school.example", "email_verified": True},
-    # who has typed in somebody else's address
+    # who have typed in somebody else's address
     "eve": {"sub": "e-3", "name": "Eve", "email": "ada@school.example", "email_verified": False},
+    "fay": {"sub": "f-4", "name": "Fay", "email": "ada@school.example"},  # of which the provider says nothing
 }
 
 
