@@ -140,6 +140,19 @@ def test_in_a_shell_what_makes_no_sweep_or_more_runs_than_somebody_may_have_begi
     assert runs.find(tmp_path) == []
 
 
+def test_ctrl_c_ends_the_run_that_trains_and_no_more_are_started(headsup, tmp_path, two_texts, monkeypatch):
+    begun = []
+
+    def interrupted(trainer, _):
+        begun.append(trainer.folder.name)
+        trainer.stopping.set()
+
+    monkeypatch.setattr("transformer.commands.sweep.run_with_bar", interrupted)
+    headsup("train", "--out", tmp_path, "--preset", "sentiment", "--set", f"corpus={two_texts}", "--device", "cpu",
+            "--sweep", "n_heads=1,2,4")
+    assert begun == ["sentiment-heads1"]
+
+
 @pytest.mark.slow
 def test_a_run_that_fails_keeps_no_other_from_training(headsup, tmp_path, two_texts):
     code, out, err = headsup("train", "--out", tmp_path, "--preset", "sentiment", "--steps", 2, "--device", "cpu",

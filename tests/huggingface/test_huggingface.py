@@ -483,6 +483,8 @@ def test_the_command_line_imports_checks_and_exports(imported, tmp_path, monkeyp
     found = json.loads(out.splitlines()[-1])
     assert (code, found["folder"]) == (0, str(tmp_path / "imports" / "theirs"))
     assert max(found["largest_difference"].values()) < 1e-4
+    assert headsup("import", folder, "--out", tmp_path / "half", "--precision", "float16")[0] == 0
+    assert torch.float16 in {one.dtype for one in load_file(tmp_path / "half" / "model.safetensors").values()}
     assert headsup("export", found["folder"], "--huggingface", tmp_path / "back", "--json")[0] == 0
     assert load_file(tmp_path / "back" / "model.safetensors").keys() == load_file(folder / "model.safetensors").keys()
     (tmp_path / "model.gguf").write_bytes(b"GGUF")
