@@ -22,7 +22,8 @@ class Named(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        body = f"{self.server.server_port} {headers.get('x-forwarded-proto')} {headers.get('host')}".encode()
+        told = " ".join(headers.get(name, "") for name in ("x-forwarded-proto", "host", "x-forwarded-for"))
+        body = f"{self.server.server_port} {told}".encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -62,16 +63,22 @@ class Proxy:
         return found
 
 
+def served(port: int = 0) -> ThreadingHTTPServer:
+    worker = ThreadingHTTPServer(("127.0.0.1", port), Named)
+    threading.Thread(target=worker.serve_forever, args=[0.01], daemon=True).start()
+    return worker
+
+
 @pytest.fixture
-def proxy(tmp_path, monkeypatch):
+def proxy(request, tmp_path, monkeypatch):
+    """As `make serve` has it; with a parameter that is true, as deploy/compose.yaml has it."""
     need_caddy()
     monkeypatch.setattr(caddy, "HEAD", "1s")
-    workers = [ThreadingHTTPServer(("127.0.0.1", 0), Named) for _ in range(2)]
-    for worker in workers:
-        threading.Thread(target=worker.serve_forever, args=[0.01], daemon=True).start()
+    workers = [served(), served()]
     held, folder, log = hold("127.0.0.1", [0]), tmp_path / "proxy", tmp_path / "log.txt"
     port = held.getsockname()[1]
-    content = caddy.text(f"http://:{port}", [f"127.0.0.1:{one.server_port}" for one in workers], bind="127.0.0.1")
+    content = caddy.text(f"http://:{port}", [f"127.0.0.1:{one.server_port}" for one in workers], bind="127.0.0.1",
+                         https=getattr(request, "param", False))
     content = content.replace("health_interval 2s", "health_interval 100ms")
     path = caddy.write(folder, content)
     with log.open("w") as output:
@@ -97,7 +104,7 @@ def test_a_cookie_keeps_a_visitor_with_a_worker_and_visitors_are_spread(proxy):
         for path in ("/", "/_stcore/upload_file/a/b", "/media/x.png"):
             assert proxy.ask(path, Cookie=cookie)[1].split()[0] == worker
     _, body, given = proxy.ask(Host="heads.example.org")
-    assert body.split()[1:] == ["http", "heads.example.org"]  # workers are told how people come
+    assert body.split()[1:] == ["http", "heads.example.org", "127.0.0.1"]  # workers are told how people come
     assert "HttpOnly" in given and "SameSite=Lax" in given  # no script reads it, and no other site sends it
     framed = caddy.text("http://:80", ["127.0.0.1:1"], framed=True)
     assert f"HttpOnly; {caddy.FRAMED}" in framed and "SameSite=Lax" not in framed
@@ -134,6 +141,22 @@ def test_the_visitors_of_a_worker_that_is_gone_are_moved_at_once(proxy):
     assert proxy.ask(method="PUT", Cookie=cookies[gone])[0] == 200
     for room in ("ABCD", "WXYZ", "KLMN", "H3H4"):
         assert proxy.ask(f"/r/{room}")[1].split()[0] == stays
+
+
+@pytest.mark.parametrize(("proxy", "told"), [(True, "127.0.0.1"), (False, "192.0.2.7, 127.0.0.1")], indirect=["proxy"])
+def test_who_stands_before_the_proxy_is_believed_where_somebody_may(proxy, told):
+    assert proxy.ask(Host="heads", X_Forwarded_For="192.0.2.7")[1].split(maxsplit=3)[3] == told
+
+
+def test_a_request_waits_for_a_worker_that_is_being_replaced(proxy):
+    ports = [worker.server_port for worker in proxy.workers]
+    for worker in proxy.workers:
+        worker.shutdown()
+        worker.server_close()
+    back = threading.Timer(0.5, lambda: proxy.workers.append(served(ports[1])))
+    back.start()
+    assert [proxy.ask(path)[0] for path in ("/", "/r/ABCD")] == [200, 200]
+    back.join()
 
 
 def test_it_writes_nowhere_else_and_no_address_into_its_log(proxy):
