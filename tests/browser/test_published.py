@@ -134,7 +134,7 @@ def test_a_file_steps_as_the_library_does_with_the_keys_of_the_app(arrived, ship
 
 def test_keys_lead_from_the_whole_model_to_one_number_and_back(arrived, shipped):
     step = list(transformer.steps(shipped("translate"), TEXT))[2]
-    page = arrived(text=TEXT, step=2, kind="cross", layer=1, head=3, view="model")
+    page = at_step(arrived(text=TEXT, step=2, kind="cross", layer=1, head=3, view="model"), 2)
     view = page.locator(".attention-view")
     expect(view).to_have_attribute("data-level", "whole")
     page.locator(".model-room canvas").focus()

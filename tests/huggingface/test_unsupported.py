@@ -10,7 +10,9 @@ import transformer
 from tests.huggingface.cases import BLOOM, FALCON, GPTJ, MPT, NEAR, NEO, OPT
 from tests.huggingface.cases import SMALL as BERT
 from tests.rows import each_row
+from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.families import FAMILIES
+from transformer.huggingface.families.llama import window_of
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.importing import import_model, plan_of
 from transformer.huggingface.unsupported import check_needs, needs
@@ -264,3 +266,17 @@ def test_an_odd_share_of_turned_features_is_refused_where_transformers_cannot_ru
 def memory_used():
     """The peak memory of this process, in bytes."""
     return 1_024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+@each_row(("kind", "more"), [
+    ("gemma2", {}), ("gemma3_text", {}), ("gemma3_text", {"sliding_window_pattern": 3}),
+    ("qwen2", {"use_sliding_window": True, "max_window_layers": 3}),
+    ("qwen3", {"use_sliding_window": True, "max_window_layers": 1})])
+def test_of_a_folder_that_lists_no_layer_types_the_same_layers_have_the_window(kind, more):
+    """As folders of older versions are."""
+    import transformers as hf
+
+    settings = {"num_hidden_layers": 7, "sliding_window": 5, **more}
+    theirs = hf.AutoConfig.for_model(kind, **settings).layer_types
+    assert window_of(ConfigJson(settings), kind, 7) == {
+        "window": 5, "window_layers": tuple(at for at, one in enumerate(theirs) if one == "sliding_attention")}
