@@ -109,6 +109,8 @@ def test_a_page_of_words_holds_words_and_says_so(translator):
     assert header["kinds"]["decoder"]["sees"] == [0, 1, 2]  # the start token is read, and looked at by nobody shown
     assert header["kinds"]["cross"]["makes"] == words.predicted("cross")
     assert "makes" not in header["kinds"]["encoder"]
+    header, _ = held(show(transformer.attend(translator, "Go on.", "He is").words(leave_out=())).page)
+    assert "sees" not in header["kinds"]["decoder"]  # where nothing is left out
 
 
 def test_a_page_needs_no_network_runs_nothing_that_was_typed_and_stands_in_a_frame_of_a_notebook(step, translator):

@@ -90,6 +90,9 @@ def others_may_start(server) -> Iterator[Callable[[bool | None], None]]:
     allow(None)
 
 
+SECRET = "hide me at noon"  # in letters that the tiny tokenizer knows
+
+
 @pytest.fixture
 def trained_on(server, make_checkpoint, tiny_tokenizer):
     """Brings in a checkpoint that says it was trained on a file -> its id."""
@@ -97,7 +100,7 @@ def trained_on(server, make_checkpoint, tiny_tokenizer):
 
     def make(corpus: Path) -> str:
         corpus.parent.mkdir(parents=True, exist_ok=True)
-        corpus.write_text("SECRET exam answer. " * 200)
+        corpus.write_text(f"{SECRET}. " * 200)
         save(folder, make_checkpoint(encoder_layers=0).model, tokenizer=tiny_tokenizer,
              train=TrainConfig(task="language-model", corpus=str(corpus)))
         return describe(folder).id

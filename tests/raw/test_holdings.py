@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tests.raw.conftest import MINE, THEIRS
+from tests.raw.conftest import MINE, SECRET, THEIRS
 from transformer import ablation_job
 from transformer.jobs import run_files
 from transformer.jobs.process import identify
@@ -71,7 +71,9 @@ def test_a_checkpoint_does_not_have_a_file_read_that_its_visitor_may_not(visitor
     for who in ({}, {"key": MINE}, *([] if whose == "another's" else [{"teacher": True}])):
         for page, params in (("heads", {"view": "roles"}), ("heads", {"view": "switch"}), ("write", {}),
                              ("checkpoints", {"view": "test"}), ("checkpoints", {"view": "card"})):
-            assert "SECRET" not in visitor(**who).open(page, checkpoint=checkpoint, **params).text
+            assert SECRET not in visitor(**who).open(page, checkpoint=checkpoint, **params).text
+    if whose == "another's":  # who brought it is shown it
+        assert SECRET in visitor(key=THEIRS).open("checkpoints", checkpoint=checkpoint, view="test").text
 
 
 @pytest.mark.parametrize(("kind", "refused"), [
