@@ -16,7 +16,7 @@ VIEWS = {".".join([page, *view.values()]).lower().replace(" ", "-"): (page, view
 
 def whole(at: AppTest) -> str:
     fields = " ".join(f"{name}={value!r}" for name, value in sorted(at.query_params.items()))
-    return f"{said(at)}\naddress: {re.sub('@[0-9a-f]{8}', '@hash', fields)}"
+    return f"{said(at)}\naddress: " + re.sub(r"@[0-9a-f]{8}", "@hash", re.sub(r"'/\S+/", "'…/", fields))
 
 
 @pytest.mark.parametrize("name", [name for name in VIEWS if name.rpartition(".")[2] not in TINY])
