@@ -130,7 +130,8 @@ COMPILED = ScriptCache()  # the pages' scripts, which a server compiles once, an
 @pytest.fixture(autouse=True, scope="module")
 def as_served() -> Iterator[None]:
     """As on a server after its first visit, however slow it is: a folder named `pages` means nothing to Streamlit, no
-    package has components for it, and a text is decoded ahead. No run of a script ends with an exception."""
+    package has components for it, and a text is decoded ahead. No run of a script ends with an exception, and none
+    leaves a process that waits for a training, which the next test that starts one would be given."""
     run_script, start = AppTest._run, PagesManager.__init__
 
     def checked(self, *args, **options) -> AppTest:
@@ -151,6 +152,7 @@ def as_served() -> Iterator[None]:
         patch.setattr("altair.utils.schemapi.DEBUG_MODE", False)  # tests/figures holds every chart to its schema
         patch.setattr(TopLevelMixin, "to_dict", partialmethod(TopLevelMixin.to_dict, validate=False))
         patch.setattr("transformer.inference.decoding_tree.monotonic", lambda: 0.0)
+        patch.setattr("transformer.jobs.standby.prepare", lambda *_: None)
         yield
 
 
