@@ -45,14 +45,34 @@ def outcome(one: KnownResult) -> Outcome | None:
     return shelf(PAGE).find(key(one))
 
 
-def compute(one: KnownResult) -> Outcome | None:
-    """What comes out, computed now if it has not been; None, with a message, where that fails."""
+def made(one: KnownResult) -> Outcome:
+    """What comes out, computed now if it has not been. Raises ValueError or OSError where that fails."""
     models = Models(lambda folder: opened(folder, describe(folder).id))
+    return shelf(PAGE).make(key(one), one.title, lambda work: one.outcome(models, work.watch))
+
+
+def compute(one: KnownResult) -> Outcome | None:
+    """As `made`; None, with a message, where that fails."""
     try:
-        return shelf(PAGE).make(key(one), one.title, lambda work: one.outcome(models, work.watch))
+        return made(one)
     except (ValueError, OSError) as error:
         say_error(error)
         return None
+
+
+def compute_all(outcomes: Mapping[str, Outcome | None]) -> None:
+    """Computes one after the other what nobody has computed; one that fails is said, and keeps none of the others."""
+    failed = st.session_state.setdefault(f"{PAGE}_failed", {})
+    for one in KNOWN:
+        if outcomes[one.name] is None and one.name not in failed:
+            try:
+                made(one)
+            except (ValueError, OSError) as error:
+                failed[one.name] = error
+            else:
+                st.rerun()
+    for error in failed.values():
+        say_error(error)
 
 
 def mark_of(verdict: Verdict, *, coloured: bool = True) -> str:
@@ -67,6 +87,7 @@ def choose(name: str) -> None:
 def ask(name: str) -> None:
     """Have a result computed, or all of them."""
     st.session_state[f"{PAGE}_asked"] = name
+    st.session_state[f"{PAGE}_failed"] = {}
 
 
 def show_list(chosen: KnownResult, outcomes: Mapping[str, Outcome | None]) -> None:
@@ -130,7 +151,6 @@ if not presenting(PAGE):
 leave_at(PAGE, FIELDS)
 with right, st.container(key=f"{PAGE}_one"):
     show_one(one, outcomes[one.name])
-with under_way:
-    missing = next((other for other in KNOWN if outcomes[other.name] is None), None)
-    if missing and st.session_state.get(f"{PAGE}_asked") == "all" and compute(missing):
-        st.rerun()
+if st.session_state.get(f"{PAGE}_asked") == "all":
+    with under_way:
+        compute_all(outcomes)

@@ -57,6 +57,18 @@ def test_another_is_chosen_and_in_the_link_and_all_are_computed_one_after_the_ot
     assert all(f"{name} came out." in table for name in BY_NAME)
 
 
+def test_one_that_fails_keeps_none_of_the_others_and_is_said(open_page, made_up, computes):
+    def fails(models, watch):
+        made_up.append("uniform")
+        raise ValueError("the checkpoint is damaged; copy it again")
+
+    computes("uniform", fails)
+    at = press(open_page(), "known_all")
+    assert sorted(made_up) == sorted(BY_NAME) and "checkpoint is damaged" in words(at)  # once each
+    press(at, "known_all")
+    assert made_up.count("uniform") == 2  # asked for again
+
+
 def test_a_model_that_is_not_here_is_said_with_what_brings_it(open_page):
     at = open_page(result="ioi")
     assert "headsup import openai-community/gpt2" in words(at) and "not computed" in words(at).lower()

@@ -96,7 +96,13 @@ test("how a room did is said", () => {
   const sure = [3, 1, 1, 29];
   assert.equal(rightText(told, { sure }), "21 of 34 were right (62%). Those who were right were more confident.");
   assert.equal(rightText(told, { sure: [3, 1, 0, 30] }), "21 of 34 were right (62%)."); // four say nothing of a room
-  assert.equal(rightText({ count: 0, right: 0, share: null }, { sure: [0, 0, 0, 0] }), "Nobody answered.");
+  const said = (count, right) =>
+    rightText({ count, right, share: count ? right / count : null }, { sure: [0, 0, 0, 0] });
+  assert.equal(said(0, 0), "Nobody answered.");
+  assert.equal(said(1, 0), "The one answer was not right.");
+  assert.equal(said(2, 0), "Neither was right.");
+  assert.equal(said(3, 0), "None of 3 was right.");
+  assert.equal(said(3, 1), "1 of 3 was right (33%).");
   assert.equal(
     roundsText({ both: 50, changed: 18, became_right: 15, became_wrong: 1, share: [0.56, 0.84] }),
     "Right: 56% before, 84% now. Of the 50 who answered twice, 18 changed their answer: 15 from wrong to right, " +

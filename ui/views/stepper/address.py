@@ -36,7 +36,7 @@ def choices_field() -> Field:
 
 
 def step_fields(*, example: str, temperature: float = 0.0, **selection: object) -> dict[str, Field]:
-    """All that decides the picture. example: the text without one in the address; look: what is looked at then."""
+    """All that decides the picture. example: the text without one in the address; selection: what is looked at then."""
     sampling = {setting.name: quiet(sampling_field(setting)) for setting in SETTINGS}
     sampling["temperature"] = replace(sampling_field(SETTINGS[0]), default=temperature)  # always in the link
     return {
@@ -69,7 +69,7 @@ def leave(page: str, fields: Mapping[str, Field], ckpt: Checkpoint, decoding: De
 def address_of_step(checkpoint: str, text: str, *, step: int = 0, selection: Mapping[str, Any] | None = None,
                     **values: Any) -> tuple[dict[str, str], bool]:
     """The query parameters under which a model's page shows a step of a text, and whether the text fits in: without it
-    they lead to the model alone. look: kind, layer and head; values: of other fields of `step_fields`."""
+    they lead to the model alone. selection: kind, layer and head; values: of other fields of `step_fields`."""
     fields = step_fields(example="")
     params = write(fields, checkpoint, text=text, step=step, **values, **(selection or {}))
     return (params, True) if fits(params) else (without_texts(fields, params), False)

@@ -49,9 +49,7 @@ export function rightText(summary, votes) {
   const lines = [
     summary.right
       ? `${thousands(summary.right)} of ${all} ${was} right (${share(summary.share)}).`
-      : summary.count === 2
-        ? "Neither was right."
-        : `None of ${all} was right.`,
+      : (["The one answer was not right.", "Neither was right."][summary.count - 1] ?? `None of ${all} was right.`),
   ];
   const { sure_right: right, sure_wrong: wrong } = summary;
   const saidHow = votes.sure.slice(0, SURE.length).reduce((all, one) => all + one, 0);
