@@ -338,6 +338,7 @@ def reach(request, visit, page, app_url) -> Iterator[Callable]:
             visit(address)
             page.evaluate(f"{inside} = true")
             return page
+        settle(page)  # what was pressed before, or a window that was resized, would lead back once Python has heard it
         page.evaluate("""address => {
           window.history.pushState(null, "", address);
           window.dispatchEvent(new PopStateEvent("popstate"));
