@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
@@ -95,7 +96,8 @@ def said(at: AppTest, *kinds: str) -> str:
         if kind == "html":
             text = _text_of(element.value)[:LONGEST_HTML]
         elif kind in ("vega_lite_chart", "plotly_chart"):
-            text = f"chart: {proto.alt}"
+            titles = dict.fromkeys(_titles(json.loads(proto.spec or "{}")))
+            text = f"chart: {' | '.join(titles)}: {proto.alt}"
         elif kind == "arrow_data_frame":
             text = f"table: {' | '.join(map(str, element.value.columns))}"
         elif kind == "button_group":
@@ -117,9 +119,25 @@ def said(at: AppTest, *kinds: str) -> str:
     return text
 
 
+def _titles(spec: object, under: str = "") -> Iterator[str]:
+    """The titles of a chart, of its axes and of its legends, and the names of its lines."""
+    if isinstance(spec, str) and under in ("title", "name"):
+        if spec.strip() and not re.match("data-|view_", spec):  # Altair's own names
+            yield " ".join(spec.split())
+    elif isinstance(spec, list):
+        for one in spec:
+            yield from _titles(one, under)
+    elif isinstance(spec, dict):
+        for name, one in spec.items():
+            if name not in ("template", "datasets", "usermeta", "params"):
+                yield from _titles(one, under if name == "text" else name)
+
+
 def _text_of(html: str) -> str:
-    """What a piece of HTML says, its tables' captions and labels first."""
+    """What a piece of HTML says, its tables' captions and labels first; cells that are marked in brackets."""
     root = Markup(re.sub(r"(?s)<(style|script)>.*?</\1>", "", html)).root
+    for cell in root.xpath("//td[contains(concat(' ', @class, ' '), ' marked ')]"):
+        cell.text = f"[{cell.text or ''}]"
     texts = " ".join(" ".join(root.itertext()).split())
     return f"html: {' | '.join(root.xpath('//@aria-label'))} {texts}" if texts else ""
 
