@@ -182,6 +182,9 @@ def test_what_calls_itself_a_known_model_and_is_none_is_not_taken(home, make_che
     assert Models.find("smollm2") is None
     monkeypatch.setitem(known_results.SHAPES, "smollm2", (16, 2, 2, ckpt.config.vocab_size))
     assert Models.find("smollm2") == tmp_path / "home" / "imports" / "mine"
+    save(tmp_path / "home" / "imports" / "mine", ckpt.model, tokenizer=ckpt.tokenizer,
+         meta={"step": 1, "imported_from": "org/smollm2@0a1b2c3"})
+    assert Models.find("smollm2") == tmp_path / "home" / "imports" / "mine"  # whatever its revision
 
 
 class Left(Exception):

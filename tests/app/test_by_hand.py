@@ -242,6 +242,14 @@ def test_a_window_of_wide_matrices_moves_with_its_place_said_and_stays_in_the_li
     assert not [box for box in open_page(step="qkv").number_input if box.key == "by_hand_first"]
 
 
+@pytest.mark.parametrize("step", [*STEPS])
+def test_the_places_to_choose_reach_to_the_end_of_the_widest_matrix_of_a_step(open_page, step):
+    at = open_page(step=step, d="20", d_k="12", d_v="28", heads="2")
+    sides = [int(side) for side in re.findall(r"(?:column|row)s? \d+(?: to \d+)? of (\d+)", said(at))]
+    longest = re.findall(r"to \d+ of (\d+) in the longest row or column", said(at))
+    assert not sides or [max(sides)] == [int(one) for one in longest]
+
+
 def test_past_a_matrix_s_end_its_last_window_stands_while_wider_ones_go_on(open_page):
     at = open_page(d="33", d_k="3", d_v="40", heads="8", first="48")
     hand, shown = ByHand(Settings(d=33, d_v=40, heads=8)), Matrices(at).values

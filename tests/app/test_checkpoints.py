@@ -24,6 +24,7 @@ from ui.page.pages import PAGES
 from ui.state.work_queue import PACE
 from ui.views.checkpoints.card import _zipped
 from ui.views.checkpoints.tokenizer import matches
+from ui.views.checkpoints.trial import _badness
 from ui.views.checkpoints.weights import effective_rank
 
 from .conftest import SENTENCES
@@ -157,6 +158,11 @@ def test_sentences_are_tried_and_the_worst_comes_first(visit, shipped, corpus):
         (expected,) = try_sentences(shipped("translate"), [sentence])
         assert row["translation"] == expected.output
         assert (row["chrF"], row["nats"]) == pytest.approx((expected.chrf, expected.loss), rel=1e-4)
+
+
+def test_where_nothing_is_translated_the_greatest_loss_is_the_worst():
+    tried = [SimpleNamespace(chrf=None, loss=loss) for loss in (1.0, 3.0, 2.0)]
+    assert [one.loss for one in sorted(tried, key=_badness)] == [3.0, 2.0, 1.0]
 
 
 def test_a_large_model_is_tried_when_it_is_asked_to(visit, corpus, monkeypatch):

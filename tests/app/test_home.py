@@ -17,7 +17,7 @@ from ui.figures.labels import markdown_text
 from ui.page.pages import GROUPS, PAGES
 from ui.views.home.head_in_training import FOLDER, growing_message
 
-from .page import chips, components, move, picture, step_view_of
+from .page import chips, components, move, picture, press, step_view_of
 
 ALIGNS = OPENINGS["translation"]
 RED = "I like red wine."
@@ -95,4 +95,12 @@ def test_a_head_is_shown_through_its_training(at):
     header, arrays = unpacked(growing.bytes)
     assert tuple(header["steps"]) == forming.steps
     assert header["losses"][-1] < header["losses"][10]
+    assert header["makes"] == [*header["queries"][1:], "</s>"]  # what each row writes
     assert np.array_equal(arrays["cells"], forming.cells[1, "cross"][:, ALIGNS.layer, ALIGNS.head])
+
+
+def test_a_press_loads_the_sentence_whose_first_word_is_to_be_changed(at, shipped):
+    press(at, "home_now")
+    *_, last = transformer.steps(shipped("translate"), "We have to go home now.")
+    assert len(chips(at, "source tokens")) == len(last.source) + 1
+    assert step_view_of(at)["text"]["written"] + step_view_of(at)["text"]["coming"] == last.output

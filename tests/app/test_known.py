@@ -69,6 +69,17 @@ def test_one_that_fails_keeps_none_of_the_others_and_is_said(open_page, made_up,
     assert made_up.count("uniform") == 2  # asked for again
 
 
+def test_an_outcome_is_of_the_models_that_are_there_now(open_page, made_up, shipped, monkeypatch):
+    assert "ioi came out" in words(press(open_page(result="ioi"), "known_ioi"))
+    once = made_up.count("ioi")
+    open_page(result="ioi")
+    assert made_up.count("ioi") == once
+    folder = shipped("write").description.folder
+    monkeypatch.setattr("transformer.known_results.Models.find", lambda _: folder)  # it is brought in
+    open_page(result="ioi")
+    assert made_up.count("ioi") == once + 1
+
+
 def test_a_model_that_is_not_here_is_said_with_what_brings_it(open_page):
     at = open_page(result="ioi")
     assert "headsup import openai-community/gpt2" in words(at) and "not computed" in words(at).lower()

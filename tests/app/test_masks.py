@@ -128,6 +128,17 @@ def test_the_numbers_are_the_softmax_of_each_form_and_a_row_all_masked_is_nan_un
     assert any("−1e9 in float16" in text.value and "0 by 0" in text.value for text in at.markdown)
 
 
+@each_row("settings", [{}, {"all": "on"}, {"scale": "5000"}, {"typed": "0 40000 40000", "blocked": "1,2"}])
+def test_what_is_no_number_and_attention_to_a_masked_key_is_outlined(open_page, settings):
+    table = Markup(table_of(open_page(**settings), "the softmax of each form of mask"))
+    for row in table.root.xpath("//tbody/tr")[1:-2]:
+        _, looks, *weights = row.xpath("td")
+        for cell in weights:
+            value = float("".join(cell.itertext()))
+            is_wrong = np.isnan(value) or ("".join(looks.itertext()) == "no" and value > 0)
+            assert ("marked" in cell.get("class", "").split()) == is_wrong, ["".join(row.itertext()), value]
+
+
 def test_large_scores_leak_past_ten_thousand(open_page):
     at = open_page(scale="3000")
     assert "Here every form gives masked keys exactly 0" in words(at, "markdown")

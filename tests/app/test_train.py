@@ -383,3 +383,9 @@ def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch)
     assert options == {"processes": 4, "owner": visitors.digest("my own key")}
     monkeypatch.setattr("transformer.jobs.ray_cluster.offered_address", lambda: None)
     assert "cluster" not in visit(PAGE, view="new").selectbox(key="train_device").options
+
+
+def test_the_time_left_is_that_of_the_steps_to_come(make, watch):
+    make("mine", state="running", alive=True, step=30, steps=40, rows=[
+        {"step": 30, "seconds": 60.0, "loss": 2.0, "lr": 0.1, "grad_norm": 1.0, "tokens_per_sec": 900.0}])
+    assert "step 30 of 40 · about 20 s left" in words(watch("mine"))

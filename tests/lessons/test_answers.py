@@ -17,6 +17,7 @@ from transformer.inference.sampling import GREEDY, Sampling
 from transformer.inference.sampling_settings import SETTINGS
 from transformer.lessons import opened_link as lessons_opened
 from transformer.lessons.answers import answer, check, step_or_reading
+from transformer.lessons.grading import bounds, is_number
 from transformer.lessons.lesson import Question
 from transformer.lessons.opened_link import Opened, step_of
 from transformer.lessons.parsing import parse
@@ -115,3 +116,11 @@ def test_every_stop_gets_its_finding(translator):
     found = check(lesson, lambda stop: shows(translator, **stop.params), watch=lambda *done: seen.append(done))
     assert [one.problem for one in found] == [None, "layer is '9'; choose one from 0 to 1"]
     assert seen == [(0, 2), (1, 2)]
+
+
+@pytest.mark.parametrize(("right", "tolerance"), [(0.105, 0.01), (82.7, 5.0), (-2.0, 0.0), (0.0, 0.5)])
+def test_a_number_is_right_as_far_off_as_the_tolerance_and_no_further(right, tolerance):
+    least, most = bounds(right, tolerance)
+    assert is_number(right - tolerance, least, most) and is_number(right + tolerance, least, most)
+    assert not is_number(right - tolerance - 0.001, least, most)
+    assert not is_number(right + tolerance + 0.001, least, most)
