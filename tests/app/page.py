@@ -72,7 +72,7 @@ def words(at: AppTest, *kinds: str) -> str:
 VOLATILE = {  # what another run of the same test may say otherwise -> what stands for it
     r"@[0-9a-f]{8}": "@hash", r"\babout [\d.]+ (s|min|h|days)\b": "about so long",
     r"\b\d(\.\d+)?e-\d\d\b": "about 0", r"(largest difference (?:is )?\**)0(?!\.?\d)": r"\1about 0",
-    r"</?dfn[^>]*>": ""}
+    r"</?dfn[^>]*>": "", r"--device \w+(:\d+)?": "--device this"}
 SAID = {"title": "#", "header": "##", "subheader": "###", "markdown": "", "caption": "", "text": "", "info": "info: ",
         "warning": "warning: ", "error": "error: ", "success": "success: ", "expander": "box: ", "popover": "menu: ",
         "button": "button: ", "page_link": "link: ", "download_button": "download: ", "metric": "number: "}
@@ -102,6 +102,8 @@ def said(at: AppTest, *kinds: str) -> str:
             text = f"table: {' | '.join(map(str, element.value.columns))}"
         elif kind == "button_group":
             text = f"{label}: {' | '.join(option.content for option in proto.options)} [{element.value}]"
+        elif kind == "code":
+            text = f"code: {element.value}"
         elif kind in ("markdown", "caption", "text", "info", "warning", "error", "success", "title", "header",
                       "subheader"):
             text = f"{SAID[kind]} {element.value}"

@@ -30,3 +30,11 @@ def test_a_view_says_what_is_accepted(name, visit, accepted):
 def test_a_view_of_many_texts_says_what_is_accepted(name, visit, made, accepted):
     page, view = VIEWS[name]
     accepted(name, whole(visit(page, **view, **TINY[view["view"]], checkpoint=made("translator").id)))
+
+
+@pytest.mark.parametrize("name", ["library.write", "library.classify", "positions.trained.write",
+                                  "checkpoints.card.classify", "by_hand.trained.write", "heads.why.write"])
+def test_a_view_of_another_kind_of_model_says_what_is_accepted(name, visit, shipped, accepted):
+    view, _, model = name.rpartition(".")
+    page, params = VIEWS[view]
+    accepted(name, whole(visit(page, **params, checkpoint=shipped(model).id)))

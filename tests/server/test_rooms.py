@@ -579,6 +579,8 @@ def test_hostile_answers_are_plain_text_in_the_table_and_a_number_stays_one(room
         for part in re.split(r"[;|,]", row["answer"]):
             assert not part.strip(" \u200d\"").startswith(("=", "+", "-", "@", "＝")), row["answer"]
     assert number["answer"] == "-3.5"
+    mine = json.loads(room.get("mine", "a").text)["number"]
+    assert number["device"] == str(mine + 1)  # as that telephone says it
     assert all(row.keys() == {*export.COLUMNS} for row in rows)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -115,3 +116,14 @@ def test_one_secret_is_made_whoever_asks_first(write, tmp_path):
     assert len(set(found)) == 1 and len(found[0]) >= 43
     assert os.stat(tmp_path / "cookie.secret").st_mode & 0o777 == 0o600
     assert {path.name for path in tmp_path.iterdir()} == {"cookie.secret", visitors.LOCK}
+
+
+def test_a_connection_is_a_persons_until_they_sign_out_or_their_hours_are_over(write):
+    stays, ends, over = (
+        accounts.connect(accounts.Person("https://a", "1", "Ada", "", sign_in * 32, time.time() + seconds))
+        for sign_in, seconds in (("1", 60), ("2", 60), ("3", -1)))
+    accounts.end_sign_in("2" * 32)
+    found = [accounts.person_of({accounts.CONNECTION: one}) for one in (stays, ends, over, "made up")]
+    assert [one and one.sign_in for one in found] == ["1" * 32, None, None, None]
+    accounts.disconnect(stays)
+    assert accounts.person_of({accounts.CONNECTION: stays}) is None
