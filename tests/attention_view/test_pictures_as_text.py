@@ -1,6 +1,7 @@
 """What the views paint, mark by mark, as accepted text: the scripts run in node, on canvases that write down what is
 painted on them (tests/js/dom.js)."""
 
+import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from xml.etree import ElementTree
 
@@ -30,12 +31,12 @@ def ask() -> Iterator[Callable[[dict], list]]:
 @pytest.fixture(scope="module")
 def viewed(ask, tmp_path_factory) -> Callable[..., list]:
     """viewed(source, selection, looks): for each look, which is the fields of a selection that differ, the lines of
-    what the view paints and says: every mark, or with `whole` False what they are in few words; or with `saved` its
-    SVG. alone: of a file, which has all numbers."""
+    what the view paints and says: every mark, or with `whole` False what they are in few words; or with `saved` the
+    file of that kind. alone: of a file, which has all numbers."""
     file = tmp_path_factory.mktemp("message") / "message"
 
     def viewed(source: AttentionSource, selection: Selection, looks: Sequence[dict] = ({},), *, alone: bool = False,
-               **how: bool) -> list:
+               **how: bool | str) -> list:
         of_model, more = model_message(source, selection)
         file.write_bytes(whole(source, selection) if alone else live(
             source, selection, Pooled.of(source, selection.kind), newest=True, answered=0,
@@ -106,7 +107,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def test_every_level_is_a_file_of_lines_areas_and_text(viewed, translator, writer, classifier):
     for ckpt in (translator, writer, classifier):
         source = seen_by(ckpt, "I am")
-        for nth, svg in enumerate(viewed(source, in_model(source), EVERY_LEVEL, saved=True)):
+        for nth, svg in enumerate(viewed(source, in_model(source), EVERY_LEVEL, saved="svg")):
             where, root = f"{ckpt.config.task} {LEVELS[nth]}", ElementTree.fromstring(svg)
             words = ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
             assert any(one.startswith(f"{ckpt.id} · training step 7 · text: I am") for one in words), where
@@ -191,3 +192,14 @@ def test_a_head_of_a_map_and_a_measure_of_the_list_are_chosen_by_a_click(ask, ac
     sent = head_maps(cards, alt="maps", source="a@b", chosen=("decoder", 0, 2), chosen_card="previous", listed=True,
                      dark=False)
     accepted("maps of heads, clicked", "\n".join(ask({"maps": sent})))
+
+
+def test_a_table_that_is_saved_has_the_numbers_of_the_stage_that_is_looked_at(viewed, translator):
+    source = seen_by(translator, "I am")
+    weights = source.attentions["cross"][1, 1].numpy()
+    for stage in ("weights", "scores"):
+        (text,) = viewed(source, Selection("cross", layer=1, head=1, stage=stage), saved="csv")
+        rows = [row[1:] for row in csv.reader(text.splitlines()) if len(row) == weights.shape[1] + 1][1:]
+        numbers = np.array(rows, float)
+        found = np.exp(numbers) / np.exp(numbers).sum(axis=1, keepdims=True) if stage == "scores" else numbers
+        np.testing.assert_allclose(found, weights, atol=1e-4)

@@ -1,6 +1,6 @@
 // What the attention view draws and says of a message; answers {message, looks, whole, saved}: a file with a packed
 // message, what is looked at, by the fields of a selection that differ from its own, and whether every mark is written
-// or what they are in few words. -> for each look its lines; saved: the SVG that is saved of it. Or {flow}, {timeline},
+// or what they are in few words. -> for each look its lines; saved: the file of that kind. Or {flow}, {timeline},
 // {maps}, {growing}: what is sent of a flow, the losses of a training, maps of heads, or (a file) of a head that learns
 // -> the lines of that picture.
 import "./dom.js";
@@ -127,5 +127,5 @@ await answering(({ message, looks, whole, saved, flow, timeline, maps, growing }
   if (timeline) return ofTimeline(timeline);
   const bytes = new Uint8Array(readFileSync(message));
   const views = looks.map((look) => () => viewOf(bytes, look));
-  return Promise.all(views.map((view) => (saved ? FILES.svg(view()).text() : linesOf(view(), whole))));
+  return Promise.all(views.map((view) => (saved ? FILES[saved](view()).text() : linesOf(view(), whole))));
 });
