@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 from transformer.rooms.questions import KINDS
 from transformer.rooms.questions.bars import divergence, overlap, shares
+from transformer.text.word_pieces import BEGINS, ENDS, GOES_ON, NONE, word_text, words_of
 from ui.components import scripts
 from ui.components.scripts import HERE
 from ui.figures.labels import plain_label, spoken_label
@@ -47,6 +49,7 @@ def cases(writer, make_checkpoint, tmp_path) -> Path:
              "cells": cells(reading), "head": head(reading), "smooth": smooth(), "small": small_ones(writer),
              "modern": modern(make_checkpoint), "drawn": drawn(), "paths": paths(make_checkpoint), "open": others(),
              "settled": choices(), "forms": sorted({kind.form for kind in KINDS.values()}),
+             "words": words(),
              "tokens": [[token, plain_label(token, longest=None), spoken_label(token)] for token in [*TOKENS, *SAID]]}
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(found))
@@ -55,6 +58,20 @@ def cases(writer, make_checkpoint, tmp_path) -> Path:
 
 def listed(array: object) -> list[float]:
     return np.asarray(array, np.float64).ravel().tolist()
+
+
+def words() -> list[list]:
+    """Pieces by chance with each mark of words, and the words that they are."""
+    dice, found = random.Random(3), []
+    parts = [*"aé!'漢字_9\u0301😀 ", "le", "", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>"]
+    for mark in (BEGINS, GOES_ON, ENDS, NONE) * 40:
+        pieces = [part + mark * (dice.random() < 0.4) if mark == ENDS else mark * (dice.random() < 0.4) + part
+                  for part in dice.choices(parts, k=12)]
+        special = sorted(dice.sample(range(12), 2))
+        together = [[*one] for one in words_of(pieces, mark, special)]
+        found.append([pieces, mark, special, together,
+                      [word_text([pieces[at] for at in one], mark) for one in together]])
+    return found
 
 
 def packed() -> dict[str, object]:

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { partOfOne, plain, short, ticks, weightText } from "#view/numbers.js";
 import { visible } from "#view/tokens.js";
+import { wordsOf, wordText } from "../../transformer/publishing/js/words.js";
 import { cases } from "./cases.js";
 
 const bare = (text) => text.replace(/[\u2068\u2069]/g, "");
@@ -50,4 +51,20 @@ test("an axis has round numbers inside its ends", () => {
   assert.deepEqual(ticks(0.9, 4.1, 3), [2, 4]);
   assert.deepEqual(ticks(0, 123456, 6), [0, 25000, 50000, 75000, 100000]);
   assert.deepEqual(ticks(2, 2, 4), [2]);
+});
+
+test("pieces are put together as the words that Python makes of them", () => {
+  for (const [pieces, mark, special, together, texts] of cases.words) {
+    const words = wordsOf(pieces, mark, new Set(special));
+    assert.deepEqual(words, together, JSON.stringify([pieces, mark]));
+    assert.deepEqual(
+      words.map((places) =>
+        wordText(
+          places.map((at) => pieces[at]),
+          mark,
+        ),
+      ),
+      texts,
+    );
+  }
 });
