@@ -189,6 +189,7 @@ def test_nothing_typed_has_an_empty_state_and_a_text_that_cannot_be_read_is_one_
 # The smallest run
 
 
+@pytest.mark.slow
 def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, home):
     at = press(visit(PAGE, show="toy"), "classify_toy_train")
     name = at.query_params["toy_run"]

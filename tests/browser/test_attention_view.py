@@ -223,8 +223,12 @@ def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt
 
     with np.load(io.BytesIO(saved(page, page.get_by_role("button", name="Save the numbers").click)[1])) as numbers:
         assert json.loads(str(numbers["about"]))["checkpoint"] == ckpt.id
-        np.testing.assert_allclose(numbers["encoder_weights"], step.attentions["encoder"], atol=1e-6)
-        np.testing.assert_allclose(numbers["cross_scores"], step.scores["cross"], atol=1e-4)
+        for kind in step.kinds:
+            np.testing.assert_allclose(numbers[f"{kind}_weights"], step.attentions[kind], atol=1e-6)
+            np.testing.assert_allclose(numbers[f"{kind}_scores"], step.scores[kind], atol=1e-4)
+            assert (numbers[f"{kind}_mask"] == step.mask(kind).numpy()).all()
+            assert ([*numbers[f"{kind}_queries"]], [*numbers[f"{kind}_keys"]]) == step.axes(kind)
+        assert [*numbers["cross_predicted"]] == step.predicted("cross")
 
     page.locator(".attention-view").get_by_role("radio", name="Decoder").click()
     numbers_of(page, "decoder", 1, 3)
