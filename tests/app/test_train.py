@@ -1,5 +1,6 @@
 """The Train page, without a browser: what is started, watched, stopped, and by whom."""
 
+import json
 import re
 from functools import partial
 from urllib.parse import parse_qs
@@ -388,4 +389,5 @@ def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch)
 def test_the_time_left_is_that_of_the_steps_to_come(make, watch):
     make("mine", state="running", alive=True, step=30, steps=40, rows=[
         {"step": 30, "seconds": 60.0, "loss": 2.0, "lr": 0.1, "grad_norm": 1.0, "tokens_per_sec": 900.0}])
-    assert "step 30 of 40 · about 20 s left" in words(watch("mine"))
+    (screen,) = components(watch("mine"), "training_screen")
+    assert "step 30 of 40 · about 20 s left" in json.dumps(unpacked(screen.bytes)[0], ensure_ascii=False)
