@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { act, beginSteps, receiveSteps } from "#view/controls/controls.js";
 
-const told = (index, answered, more) => ({ page: "translate", index, answered, last: 9, decoding: 1, ...more });
+const told = (index, answered, more) => ({
+  ...{ page: "translate", index, opened: index, answered, last: 9, decoding: 1 },
+  ...more,
+});
 
 // Controls without a document: only what they ask for is looked at.
 function controls(data, before) {
@@ -38,4 +41,16 @@ test("nothing goes on from another page, nor what has been answered", () => {
   act(before, "back");
   assert.equal(controls(told(7, 0, { page: "write" }), before).target, 7);
   assert.equal(controls(told(4, 1), before).target, 4);
+});
+
+test("what is pressed for a text on its way counts once from where it opens, however much of it has been answered", () => {
+  for (const answered of [0, 1, 2]) {
+    const view = controls(told(5, 0));
+    act(view, "back");
+    act(view, "back");
+    receiveSteps(view, told(7 - answered, answered, { decoding: 2, opened: 7 }));
+    assert.equal(view.target, 5);
+    act(view, "back");
+    assert.deepEqual([view.asked.at(-1).index, view.asked.at(-1).decoding], [4, 2]);
+  }
 });

@@ -4,7 +4,7 @@ import { act, beginSteps, chooseCandidate, receiveSteps, showSteps } from "#view
 
 const part = () => ({ dataset: {}, setAttribute() {} });
 const NAMES = ["word", "number", "first", "back", "step", "play", "last"];
-const START = { index: 3, last: 9, decoding: 1, answered: 0, farthest: 200 };
+const START = { index: 3, opened: 3, last: 9, decoding: 1, answered: 0, farthest: 200 };
 let view;
 let sent;
 
@@ -69,7 +69,7 @@ test("candidates and steps pressed at once count in their order", () => {
 test("what is pressed for a text that is on its way counts from where it opens", () => {
   act(view, "back");
   act(view, "back");
-  told({ decoding: 2, index: 6, last: 6 });
+  told({ decoding: 2, index: 6, opened: 6, last: 6 });
   assert.equal(view.target, 4);
 });
 

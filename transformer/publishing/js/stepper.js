@@ -136,6 +136,7 @@ export class Stepper {
     const { step } = tree;
     const { index, last, others, branch } = tree;
     const steps = { page: opened.id, index, last, decoding: this.number, answered: this.answered };
+    steps.opened = this.opensAt ?? index;
     Object.assign(steps, { farthest: FARTHEST, going: this.pending !== null });
     const ends = [branch, ...others].map(({ tip }) => endOf(writtenBy(opened, tip)));
     const sides = page.sides ?? {};

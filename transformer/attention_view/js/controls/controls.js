@@ -61,8 +61,8 @@ export function receiveSteps(view, data) {
   view.last = data.last; // null until the end of the text has been found
   if (view.decoding === data.decoding) view.from = data.index;
   else {
-    // another text: what is still under way counts from where it opens
-    const moved = data.index - view.from;
+    // another text: what was pressed meanwhile counts from where it opens, whether Python has heard it or not
+    const moved = data.opened - view.from;
     view.target += moved;
     for (const choice of view.choices) choice.at += moved;
     Object.assign(view, { decoding: data.decoding, from: data.index });
