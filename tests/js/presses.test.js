@@ -43,7 +43,7 @@ test("nothing goes on from another page, nor what has been answered", () => {
   assert.equal(controls(told(4, 1), before).target, 4);
 });
 
-test("what is pressed for a text on its way counts once from where it opens, however much of it has been answered", () => {
+test("what is pressed for a text on its way counts once from where it opens, whatever of it has been answered", () => {
   for (const answered of [0, 1, 2]) {
     const view = controls(told(5, 0));
     act(view, "back");

@@ -173,8 +173,8 @@ def cells_of(source: AttentionSource) -> int:
 
 
 def steps_of(page: str, *, index: int, last: int | None, going: bool = False) -> dict[str, object]:
-    """What the step controls are sent. opened: the step at which the text opened; going: the decoding is still on its way
-    to where a press led."""
+    """What the step controls are sent. opened: the step at which the text opened; going: the decoding is still on its
+    way to where a press led."""
     state = st.session_state
     return {"page": page, "index": index, "last": last, "decoding": state[f"{page}_decodings"],
             "opened": state[f"{page}_opened"], "answered": state.get(f"{page}_answered", 0), "farthest": FARTHEST,
