@@ -7,7 +7,7 @@ INSTALL = $(PYTHON) -m pip install --disable-pip-version-check -r requirements.t
 # minutes: how long at most, whatever hangs
 PYTEST = OMP_NUM_THREADS=1 $(PYTHON) -m pytest --session-timeout=$$(( $(1) * 60 ))
 TOGETHER := -n 3 --dist worksteal
-SLOW := app browser cluster faults huggingface raw server
+SLOW := app browser cluster faults huggingface lint raw server
 NEEDED := requirements.txt pyproject.toml Makefile
 NEEDED += $(shell $(PYTHON) -c 'import pip' 2> /dev/null || echo venv) # which is missing, half made or broken
 .PHONY: help app serve test test-fast test-rare test-cluster test-faults test-all lint lint-types lint-js lint-python \
@@ -54,7 +54,7 @@ test: lint chromium caddy
 	$(call PYTEST,30) $(TOGETHER) $(ARGS)
 
 test-fast: .venv/test
-	$(call PYTEST,5) $(TOGETHER) -m 'not slow and not rare and not faults' $(SLOW:%=--ignore=tests/%) $(ARGS)
+	$(call PYTEST,5) -n 2 --dist worksteal -m 'not slow and not rare and not faults' $(SLOW:%=--ignore=tests/%) $(ARGS)
 
 test-rare: .venv/notebooks chromium browsers caddy
 	$(call PYTEST,60) $(TOGETHER) -m rare $(ARGS)

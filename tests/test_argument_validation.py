@@ -152,6 +152,7 @@ PLACES = {"source": ["decoder.0.scores", "decoder.0.pattern", "decoder.0.z", "de
                      "cross.0.k", "decoder.embed"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", HOWS)
 def test_whatever_a_change_is_given_it_is_computed_or_refused(translator, how):
     """Nothing but a ValueError, in whatever field, and as whatever argument."""
@@ -175,6 +176,7 @@ def test_whatever_a_change_is_given_it_is_computed_or_refused(translator, how):
                     refused_or_computed(lambda plain=plain: start(translator, "I am.", change=plain), said)
 
 
+@pytest.mark.slow
 def test_whatever_run_and_attend_are_given_it_is_computed_or_refused(translator, writer, classifier):
     for ckpt in (translator, writer, classifier):
         for value in HOSTILE:
@@ -191,6 +193,7 @@ def test_whatever_run_and_attend_are_given_it_is_computed_or_refused(translator,
                     read(ckpt, [value])
 
 
+@pytest.mark.slow
 @each_row("value", [0, 0.5, 2, -3])
 def test_every_number_scales_on_every_way(translator, value):
     change = [scale("cross.0.z", value, heads=1), scale("encoder.1.z", value, heads=0)]

@@ -216,6 +216,7 @@ console.log(JSON.stringify(wrong));
 """
 
 
+@pytest.mark.slow
 def test_every_module_is_one_script_with_what_it_imports():
     made = {path.name: script(path) for path in (*JS.glob("*.js"), *HERE.glob("*.js"), *ROOM, *LATER)}
     assert [name for name, text in made.items() if "\nimport " in text] == []

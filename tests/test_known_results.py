@@ -42,6 +42,7 @@ def test_every_result_has_its_own_name_and_says_where_it_was_published_and_no_ot
         named(["sinks"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", [
     pytest.param(one, id=one.name, marks=RARE if one.name in SECONDS else pytest.mark.slow if one.name in SOME else ())
     for one in KNOWN if one.name not in MINUTES])
@@ -153,6 +154,7 @@ def test_uniform_heads_are_what_the_result_says(shipped):
     assert outcome.numbers["uniform"] == pytest.approx(np.mean(right))
 
 
+@pytest.mark.slow
 def test_the_command_prints_rows(headsup):
     code, out, _ = headsup("known", "sink", "sink_forms", "--json")
     rows = json.loads(out)["rows"]

@@ -81,6 +81,7 @@ def test_without_a_corpus_nothing_is_counted(make_checkpoint):
         count_familiar(make_checkpoint())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "split"), [("translate", "test"), ("classify", "test"), ("write", "validation")])
 def test_ordinary_texts_are_left_alone(name, split, shipped):
     ckpt = shipped(name)

@@ -69,6 +69,7 @@ def trained(make_checkpoint, tiny_tokenizer, tmp_path_factory):
     return folder / "tiny"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["off", "uniform"])
 def test_a_switched_head_is_one_whose_weights_say_so(make_checkpoint, what):
     ckpt, pairs = make_checkpoint(max_len=14), [("I am cold.", "He is tall."), ("Go on.", "a cat.")]
@@ -148,6 +149,7 @@ def test_the_error_of_an_accuracy_counts_the_texts_that_changed_either_way(class
         assert better and worse
 
 
+@pytest.mark.slow
 def test_the_first_token_that_differs_is_marked(translator, writer):
     for ckpt in translator, writer:
         seen = set()
@@ -181,6 +183,7 @@ def test_classes_with_a_head_off_and_what_is_not_there(classifier, translator):
         switch_heads(translator.config, Head("encoder", 0, 0), what="on")
 
 
+@pytest.mark.slow
 def test_a_job_that_is_stopped_goes_on_where_it_was(trained, tmp_path):
     ckpt = checkpoint.load(trained)
     seen = []

@@ -61,6 +61,7 @@ def test_a_rule_switched_off_is_gone_and_the_other_stays(translator, batch, off)
     assert bool(without.cross.all()) == (off == "padding")
 
 
+@pytest.mark.slow
 def test_a_sentence_in_a_batch_is_read_as_if_it_were_alone(translator, batch, make, rows):
     together = read_forced(translator.model, batch.src, batch.tgt, batch.labels)
     for at, row in enumerate(rows):

@@ -69,6 +69,7 @@ def test_it_adds_up_with_enough_steps(ckpt, target_for):
     assert seen[-1] == (512, 512)
 
 
+@pytest.mark.slow
 def test_attention_beside_it_is_what_the_reading_shows_and_the_shared_model_is_left_as_it_was(ckpt, target_for):
     from scipy import stats
 

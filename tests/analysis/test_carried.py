@@ -143,6 +143,7 @@ def test_every_norm_is_that_of_a_whole_pass(ckpt):
             assert found["decoder"].positions == (range(length - 1, length) if newest else range(length))
 
 
+@pytest.mark.slow
 @each_row("name", CHANGES)
 @each_row("settings", [{}, WRITES, CLASSIFIES, {"norm_position": "both"}])
 def test_under_changes_it_is_the_changed_pass(make_checkpoint, settings, name):
@@ -203,6 +204,7 @@ def test_hooks_that_came_or_went_are_refused(writer):
 
 
 # not where kept rows are turned anew as a text grows
+@pytest.mark.slow
 @each_row("settings", [
     one for one in SHAPES if "decoder_layers" not in one and "rotary" not in one])
 def test_what_is_kept_of_a_step_reads_one_token_as_the_whole_pass_does(make_checkpoint, settings):

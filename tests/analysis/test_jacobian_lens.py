@@ -61,6 +61,7 @@ def by_hand(ckpt, read):
     return {stack: total / max(1, counts[stack]) for stack, total in sums.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_its_maps_are_the_mean_of_all_jacobians(make_checkpoint, shape):
     ckpt, seen = make_checkpoint(**shape), []

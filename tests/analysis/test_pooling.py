@@ -69,6 +69,7 @@ def test_first_token_pooling_gives_all_to_the_first_token(make_checkpoint, poole
     torch.testing.assert_close(found.contributions[0] + found.bias, reading.logits - reading.logits.mean(), **CLOSE)
 
 
+@pytest.mark.slow
 @each_row(("pooling", "kind", "norm"), [
     *product(["max", "mean"], [None], [False]),
     *product(["mean"], choices(ModelConfig, "pooler"), [None, *choices(ModelConfig, "norm_kind")]),

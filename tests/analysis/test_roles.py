@@ -133,6 +133,7 @@ def test_the_baseline_is_the_same_architecture_untrained(translator):
     assert not np.array_equal(roles.untrained["cross"]["first"], roles.values["cross"]["first"])
 
 
+@pytest.mark.slow
 def test_the_best_sentence_has_the_largest_mean_of_those_long_enough(translator):
     sentences = read_texts(translator, *zip(*PAIRS, strict=True))
     roles = measure_roles(translator, sentences)

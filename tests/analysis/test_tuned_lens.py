@@ -33,6 +33,7 @@ def test_each_depth_goes_through_its_own_map_and_the_last_through_none(ckpt):
     torch.testing.assert_close(found.probabilities[-1, 0], step.logits.softmax(-1).topk(5).values, **CLOSE)
 
 
+@pytest.mark.slow
 def test_it_comes_closer_to_the_output_than_the_plain_lens(ckpt):
     seen = []
     lens = fit_tuned_lens(ckpt, sentences(ckpt) * 4, steps=150, watch=lambda *counts: seen.append(counts))

@@ -100,6 +100,7 @@ def test_of_many_heads_a_map_and_some_are_sent(many):
     assert np.prod(phone["tiles/decoder"]) <= MOST_CELLS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("view", "most"), [("matrix", 600_000), ("lines", 1_600_000)])
 def test_a_message_of_a_long_text_stays_short(long, view, most):
     selection = Selection("decoder", view=view)
@@ -107,6 +108,7 @@ def test_a_message_of_a_long_text_stays_short(long, view, most):
     assert len(live(drawn, selection, Pooled.of(long, "decoder"), head=head_of(drawn, selection))) < most
 
 
+@pytest.mark.slow
 def test_a_window_at_the_end_or_elsewhere_has_the_weights_that_its_tokens_have_in_the_whole(long, many):
     whole = one_head(long, "decoder", 2, 3)
     drawn = window(long, (200, 40))

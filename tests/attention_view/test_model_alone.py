@@ -90,6 +90,7 @@ def test_weights_without_a_model_are_drawn_as_a_matrix(step):
         notebook.show(*given).selection = {"view": "model"}
 
 
+@pytest.mark.slow
 @each_row("level", ["whole", "layer", "cell", "number"])
 def test_a_checkpoint_is_shown_at_any_level(any_ckpt, level):
     header, arrays = held(notebook.show(any_ckpt, text="Go on.", level=level, live=False).page)

@@ -90,6 +90,7 @@ def test_every_shape_is_shown_by_a_notebook(tmp_path):
         assert ckpt.id in transformer.show(ckpt, text=IDS, live=False).page, name
 
 
+@pytest.mark.slow
 def test_every_mark_of_the_whole_model_is_where_it_was_and_a_head_that_is_switched_off_is_crossed_out(viewed,
                                                                                                       translator,
                                                                                                       accepted):
@@ -140,6 +141,7 @@ def test_attention_to_few_tokens_and_to_many_is_drawn_as_it_was(viewed, make_che
     accepted("attention to 64 tokens", attention(viewed, source, LOOKS))
 
 
+@pytest.mark.slow
 def test_attention_of_270_heads_is_drawn_as_it_was(viewed, make_checkpoint, accepted):
     ckpt = make_checkpoint(**SIZES | {"n_heads": 9, "decoder_layers": 30, "head_dim": 2, "d_model": 18})
     orders = {order: {"order": order} for order in CHOICES["order"]}

@@ -61,6 +61,7 @@ def test_every_parameter_is_in_one_block_and_a_block_has_those_of_all_in_it(name
         assert not parts or block.parameters == sum(part.parameters for part in once), block.id
 
 
+@pytest.mark.slow
 @each_row("name", CONFIGS)
 def test_every_block_has_an_id_of_its_own_and_every_layer_is_there_once(name):
     config = CONFIGS[name]
@@ -243,6 +244,7 @@ def test_shapes_are_those_that_the_model_computes(make_checkpoint, target_for, c
     assert compared == sum(config.layers(kind) for kind in config.kinds)
 
 
+@pytest.mark.slow
 def test_eighty_layers_are_laid_out_fast_and_small():
     model_blocks(ModelConfig(**ENCODER, head="none"))  # what is imported once
     for name in ("80 x 64", "80 x 64 on both sides"):

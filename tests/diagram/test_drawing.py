@@ -34,6 +34,7 @@ def test_nor_where_layers_are_drawn_one_by_one(name):
         f"layer {at}" for layers in CONFIGS[name].stacks.values() for at in range(layers))
 
 
+@pytest.mark.slow
 @each_row("name", CONFIGS)
 def test_it_fits_a_page_as_vectors_alone_and_no_text_is_too_small_or_lies_on_another_or_leaves_its_box(name):
     diagram, drawn = drawn_as(name)

@@ -24,6 +24,7 @@ def cloud() -> list[Points]:
             group("your keys", draw(size=(5, 2)), own=True, square=True)]
 
 
+@pytest.mark.slow
 def test_points_are_numbered_through_and_told_apart_by_shape_as_well_as_colour(cloud):
     chart = space_map(cloud, chosen=503, near=[310, 4], axes=AXES)
     rows, layer = drawn_rows(chart), chart.to_dict()["layer"][0]

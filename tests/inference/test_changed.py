@@ -70,6 +70,7 @@ def test_patching_everything_gives_the_other_run_bit_for_bit(ckpt):
     assert torch.equal(changed(one, replace("decoder.final", other)).logits, other.logits)
 
 
+@pytest.mark.slow
 def test_patching_a_row_is_patching_it_by_hand(ckpt):
     one, other = pair(ckpt)
     last = ckpt.config.decoder_layers - 1
@@ -169,6 +170,7 @@ def test_patterns_are_what_was_asked_for(both, kind):
     torch.testing.assert_close(again[:, 3], left[:, 3] / left[:, 3].sum(-1, keepdim=True))
 
 
+@pytest.mark.slow
 def test_means_and_draws_are_of_the_texts_named_or_of_the_held_out_ones_of_the_checkpoint(both, shipped, monkeypatch):
     monkeypatch.setattr("transformer.inference.changed.AVERAGED", 8)
     texts = [TEXT, "Go on.", "We can go home."]
@@ -229,6 +231,7 @@ def whole(ckpt) -> transformer.Run:
 FAST = ("translates", "rotary, grouped, gated")
 
 
+@pytest.mark.slow
 @each_row("name", DECODED)
 @pytest.mark.parametrize("ckpt", [pytest.param(one, marks=() if one in FAST else pytest.mark.slow) for one in SHAPES],
                          indirect=True)
@@ -255,6 +258,7 @@ def test_a_cached_decoding_is_the_uncached_one(ckpt, whole, name):
             torch.testing.assert_close(mine, reading.attentions[kind], **CLOSE)
 
 
+@pytest.mark.slow
 @each_row("name", DECODED)
 def test_translations_of_many_are_those_of_each(both, name):
     texts = ["I am cold.", "We can go home.", "Go."]
@@ -474,6 +478,7 @@ def test_what_was_given_is_read_once_and_changes_are_joined_without_being_looked
     assert torch.equal(transformer.run(writer, "I am cold.", change=joined).logits, together)
 
 
+@pytest.mark.slow
 def test_every_place_can_be_changed(make_checkpoint):
     for settings in (SHAPES[shape] for shape in ("translates", "rotary, grouped, gated", "relative")):
         ckpt = make_checkpoint(**settings)

@@ -303,6 +303,7 @@ def test_a_path_is_drawn_again_from_any_of_its_steps(ckpt):
             step = next_step(ckpt, step, sampling=sampling)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", [
     {"temperature": 1.0}, {"temperature": 0.5}, {"temperature": 2.0, "top_k": 4}, {"temperature": 1.0, "top_p": 0.8},
     {"temperature": 1.0, "min_p": 0.2},
@@ -348,6 +349,7 @@ def test_top_p_keeps_the_fewest_of_that_probability_and_min_p_that_share_of_the_
     torch.testing.assert_close(found, expected / expected.sum())
 
 
+@pytest.mark.slow
 @each_row("what", [0, 0.5, 3, "uniform"])
 def test_switched_heads_change_every_step_as_they_change_the_whole_pass(ckpt, what):
     for kind in ckpt.config.kinds:

@@ -55,6 +55,7 @@ def test_a_packed_model_computes_the_same_and_narrow_half_precise_or_too_many_we
     assert not can_pack(model)
 
 
+@pytest.mark.slow
 def test_greedy_translations_are_the_steps_taken_to_the_end_or_cut(translator):
     ended = set()
     for max_steps, text in product((1, 7, 200), filter(None, TEXTS)):

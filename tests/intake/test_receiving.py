@@ -105,6 +105,7 @@ def test_a_hugging_face_folder_becomes_one_of_ours(theirs, root, tmp_path):
     assert os.listdir(root) == ["my-gpt"]
 
 
+@pytest.mark.slow
 def test_a_hugging_face_tokenizer_comes_along_or_not_and_is_taken_again(theirs_with_tokenizer, root, tmp_path):
     sent = files(theirs_with_tokenizer)
     out = take_in(sent, root)

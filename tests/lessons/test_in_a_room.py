@@ -122,6 +122,7 @@ def test_whoever_computes_with_the_numbers_that_a_lecturer_shows_is_right(of, ma
         assert not is_right(made, worked_out + 0.2)
 
 
+@pytest.mark.slow
 def test_a_lesson_made_of_what_a_room_was_asked_at_stops_asks_the_same(store):
     room = store.open_room(new_key())
     store.lead(room.id, "tab")

@@ -60,6 +60,7 @@ def test_the_bat_is_an_animal(ckpt):
     assert f"“{BAT}” became “{output}”" in STOPS[0].recap
 
 
+@pytest.mark.slow
 def test_how_often_a_bat_is_one_or_the_other_in_the_training_pairs():
     pairs = transformer.corpus("eng-fra").split("train")
     found = [" ".join(french) if isinstance(french, list | tuple) else french
@@ -84,6 +85,7 @@ def test_each_row_looks_elsewhere(ckpt):
     assert int(rows[EST].argmax()) == LA and f"“La”, with {rows[EST, LA]:.2f}" in note
 
 
+@pytest.mark.slow
 def test_of_all_heads_one_alone_changes_the_adjective(ckpt):
     note, every = NOTES["Several heads, several questions"], heads(ckpt.config)
     without = {head: next_words(ckpt, transformer.scale(head, 0)) for head in every}

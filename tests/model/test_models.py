@@ -121,6 +121,7 @@ def test_tied_weights_are_one_tensor(shape):
     assert not any(torch.equal(a, b) for a, b in pairwise(matrices))
 
 
+@pytest.mark.slow
 @each_row(("positions", "layout"), PLACES)
 @each_row("norm", NORMS)
 @each_row("shape", SHAPES)
@@ -224,6 +225,7 @@ def test_too_long_an_input_is_refused_with_both_numbers(shape, positions):
                 read(model, src, tgt)
 
 
+@pytest.mark.slow
 @each_row("positions", POSITIONS)
 @each_row("norm", NORMS)
 @each_row("shape", ["translates", "writes"])

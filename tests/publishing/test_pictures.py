@@ -106,6 +106,7 @@ def levels(ckpt):
     yield Selection(ckpt.config.kinds[-1], view=MODEL, level="number")
 
 
+@pytest.mark.slow
 def test_every_look_at_a_text_is_the_same_message(ckpt, drawn):
     selections = [*looks(ckpt), *levels(ckpt)]
     pictures = drawn(ckpt, [case(selection) for selection in selections])

@@ -147,6 +147,7 @@ ELSEWHERE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind == "unigram")) for kind in KINDS])
 def test_sentencepiece_models_of_other_settings_are_run_too(kind, check):
     texts = hostile(200)

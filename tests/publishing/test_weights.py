@@ -30,6 +30,7 @@ def header(packed: bytes) -> dict:
     return orjson.loads(packed[4:4 + int.from_bytes(packed[:4], "little")])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["translate", "write", "classify"])
 def test_a_packed_checkpoint_is_no_larger_than_its_weights_and_tokenizer(shipped, name):
     files = [shipped(name).description.folder / file for file in ("model.safetensors", "tokenizer.model")]

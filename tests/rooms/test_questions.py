@@ -231,6 +231,7 @@ def test_a_question_kept_as_json_is_the_same_and_a_key_that_is_not_the_models_is
     assert not agrees(make("number", at), opened(translator, step=4))
 
 
+@pytest.mark.slow
 def test_held_out_sentences_are_given_out(shipped):
     at = opened(shipped("translate"), step=0)
     asked, again, other = (make("own sentence", at, sentences=20, seed=seed) for seed in (2, 2, 3))
@@ -245,6 +246,7 @@ PUBLIC = {"about", "form", "ask", "choices", "labels", "row", "unit", "least", "
           "other_rows", "worth"}
 
 
+@pytest.mark.slow
 def test_no_question_gives_its_key_away(ckpt):
     for about, options in (("next token", {}), ("cell", {}), ("head", {}), ("head", {"of": "whose row"}),
                            ("number", {}), ("distribution", {}), ("text", {})):

@@ -462,6 +462,7 @@ def test_a_file_that_is_damaged_or_of_another_version_is_put_aside(tmp_path, kin
     assert (tmp_path / "rooms.sqlite.damaged").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_threads_that_open_the_first_rooms_at_once_keep_all_of_them(tmp_path):
     for turn in range(10):
         path = tmp_path / str(turn) / "rooms.sqlite"

@@ -38,6 +38,7 @@ def test_a_row_is_what_a_plain_pass_without_that_head_says(ckpt):
         assert row["output"] == last.output
 
 
+@pytest.mark.slow
 def test_the_heads_named_are_three_different_ones_and_stay_the_same(ckpt):
     _, at, asked = first_asked("head", ckpt, layer="1")
     right = asked.key["right"]

@@ -41,6 +41,7 @@ def test_an_unknown_corpus_or_split_is_refused_with_the_known_ones():
         corpus("eng-fra").split("dev")
 
 
+@pytest.mark.slow
 @each_row("source", SOURCES)
 def test_the_text_is_the_one_that_results_are_stated_for(source):
     if source.synthetic:
@@ -74,6 +75,7 @@ def test_the_sizes_that_are_said_are_those_of_the_texts_and_packed_files_say_who
     assert corpus("eng-fra").find("run!") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES, ids=NAMES)
 def test_a_corpus_is_what_it_says_and_has_every_class_in_every_split_and_no_text_in_two_and_those_to_watch(source):
     text = corpus(source.name)

@@ -49,6 +49,7 @@ def test_a_sentence_ends_as_its_first_translation_does_and_of_each_way_to_end_th
     assert sorted(label for _, label in items) == ["exclamation", "question", "statement"]
 
 
+@pytest.mark.slow
 def test_the_ends_of_eng_fra_and_the_speakers_of_tiny_shakespeare_are_those_that_results_are_stated_for():
     found = corpus("endings")
     assert [len(found.split(name)) for name in ("train", "validation", "test")] == [6_104, 772, 813]

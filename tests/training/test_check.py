@@ -39,6 +39,7 @@ def levels(found):
 # The check
 
 
+@pytest.mark.slow
 def test_everything_is_said_before_a_run_and_nothing_is_left_behind(config, tmp_path, monkeypatch):
     monkeypatch.setattr(checking.tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
@@ -185,6 +186,7 @@ def test_a_trial_that_fails_is_a_problem_beside_all_else_but_a_mistake_of_ours_i
     assert found["tokens"] is not None
 
 
+@pytest.mark.slow
 @each_row(("settings", "level", "message"), [
     ({"max_len": 19, "tokenizer": "char"}, "warning", "max_len 19 leaves "),
     ({"tokenizer": "bpe", "vocab_size": 5_000}, "warning", "the corpus yields no more pieces"),

@@ -167,6 +167,7 @@ def test_a_snapshot_that_cannot_be_read_is_left_out(tmp_path):
     assert 2 not in {*head_measures(tmp_path / "run")["step"]}
 
 
+@pytest.mark.slow
 def test_a_run_that_starts_from_a_checkpoint_is_held_against_random_weights(tmp_path):
     make(tmp_path / "first", steps=4).run()
     make(tmp_path / "second", steps=4, seed=5, start_from=str(tmp_path / "first" / "last")).run()

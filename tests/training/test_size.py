@@ -304,6 +304,7 @@ def test_no_pass_reads_more_than_a_piece(tmp_path):
     assert len(seen) > 6
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("made_up_texts")
 def test_a_run_keeps_its_pieces_when_the_memory_has_changed(tmp_path, left):
     def started(folder):

@@ -40,6 +40,7 @@ def watched(task: Prepared) -> list[tuple[str | None, str | None]]:
                   for tokenizer, side in sides) for batch in task.pinned]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF)
 def test_every_kind_of_ones_own_file_trains_at_the_vocabulary_of_its_preset(name, tmp_path):
     run = Trainer(tmp_path / "run", config(name), device=torch.device("cpu"))
