@@ -27,7 +27,7 @@ help:
 	@echo '               METRICS=9100   figures for Prometheus on that port of this computer'
 	@echo 'make test    lint, then unit, page and browser tests; ARGS="-k mask" goes to pytest'
 	@echo '               nine minutes on two cores; ends after 30'
-	@echo 'make test-fast     unit tests alone: two minutes; ends after 5'
+	@echo 'make test-fast     unit tests alone: a minute; ends after 5'
 	@echo 'make test-rare     what is slow and seldom breaks: other browsers, killed processes, mutated files, the wheel,'
 	@echo '                   JupyterLab and marimo, which are installed into .venv; 14 minutes; ends after 60'
 	@echo 'make test-cluster  runs on a Ray cluster of its own on this machine, for which Ray is installed into .venv;'
