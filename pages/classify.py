@@ -6,7 +6,7 @@ from transformer.checkpoint import Checkpoint, Description
 from transformer.openings import Example
 from transformer.text.corpus_catalogue import CLASSES, sources_of
 from ui.choices.checkpoint import choose_checkpoint, model_box, selected
-from ui.choices.text_box import place_of_line, show_unlike
+from ui.choices.text_box import as_learned, place_of_line, show_unlike
 from ui.components.attention_view import selection_fields
 from ui.figures import markdown_text
 from ui.page.link import Field, arrive_at, choice, end_page, leave_at, text
@@ -135,8 +135,9 @@ with chips:
 @st.fragment
 def read(ckpt: Checkpoint, passage: str, second: str, *, dark: bool) -> None:
     """All that a click on a head or a class changes."""
-    show_reading(PAGE, ckpt, (passage, second) if second.strip() else passage, note=answer_of(ckpt, passage), dark=dark,
-                 question=question_of(ckpt.description), changeable=True)
+    text = as_learned(ckpt, passage)
+    show_reading(PAGE, ckpt, (text, as_learned(ckpt, second)) if second.strip() else text,
+                 note=answer_of(ckpt, passage), dark=dark, question=question_of(ckpt.description), changeable=True)
     leave_at(PAGE, FIELDS, checkpoint=ckpt.id, hidden="toy_", change=what_if.changes_of(PAGE))
 
 

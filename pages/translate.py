@@ -11,7 +11,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.openings import OPENINGS, quick_texts, reads_examples
 from transformer.text.sides import sides_of
 from ui import figures
-from ui.choices.text_box import show_unlike
+from ui.choices.text_box import as_learned, show_unlike
 from ui.components.attention_details import offer_files, show_details
 from ui.page.link import end_page
 from ui.page.presentation import show_title
@@ -46,9 +46,10 @@ def type_sentence(ckpt: Checkpoint) -> str:
 
 
 @st.fragment
-def step_through(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, *, dark: bool) -> None:
+def step_through(ckpt: Checkpoint, typed: str, arrival: Mapping[str, Any] | None, *, dark: bool) -> None:
     """All that changes with a step."""
-    decoding = two_steps.open_compared(PAGE, current_decoding(PAGE, ckpt, text, arrival, opening=None), arrival)
+    decoding = current_decoding(PAGE, ckpt, as_learned(ckpt, typed), arrival, opening=None)
+    decoding = two_steps.open_compared(PAGE, decoding, arrival)
     step, sides = decoding.step, sides_of(ckpt.description.languages)
     show_what_if(PAGE, decoding)
     selection, head = show_decoding(
@@ -58,21 +59,21 @@ def step_through(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None,
     beam.show_beam(PAGE, decoding, selection, head, dark=dark)
     two_steps.show_compare(PAGE, selection, dark=dark)
     show_details(PAGE, step, selection, head, dark=dark)
-    leave(PAGE, FIELDS, ckpt, decoding, **beam.values(PAGE), **two_steps.values(PAGE))
+    leave(PAGE, FIELDS, ckpt, typed, decoding, **beam.values(PAGE), **two_steps.values(PAGE))
     go_on(PAGE)
 
 
 arrival = arrive(PAGE, FIELDS)
 beam.arrive(PAGE, arrival)
 top = st.container()  # the examples depend on the checkpoint
-ckpt, text, line = show_settings(PAGE, type_sentence)
+ckpt, typed, line = show_settings(PAGE, type_sentence)
 with top:
     examples = quick_texts(ckpt.description) or (EXAMPLES if reads_examples(ckpt.description) else [])
     show_title(PAGE, "Translate", partial(example_pills, PAGE, examples))
-if not text.strip():
+if not typed.strip():
     st.info(f"Type {figures.markdown_text(sides_of(ckpt.description.languages).typed)} above and press Enter"
             + (", or choose an example." if examples else "."))
     end_page()
-step_through(ckpt, text, arrival, dark=st.context.theme.type == "dark")
+step_through(ckpt, typed, arrival, dark=st.context.theme.type == "dark")
 with line:
-    show_unlike(ckpt, text, last=untouched(PAGE))
+    show_unlike(ckpt, typed, last=untouched(PAGE))

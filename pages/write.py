@@ -10,7 +10,7 @@ from transformer.attention_view.decoding_parts import target_row
 from transformer.checkpoint import Checkpoint, Description
 from transformer.openings import OPENINGS, quick_texts
 from ui.choices.checkpoint import selected
-from ui.choices.text_box import show_unlike
+from ui.choices.text_box import as_learned, show_unlike
 from ui.components.attention_details import offer_files, show_details
 from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, taken
@@ -53,9 +53,9 @@ def type_beginning(ckpt: Checkpoint) -> str:
 
 
 @st.fragment
-def step_through(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, *, dark: bool) -> None:
+def step_through(ckpt: Checkpoint, typed: str, arrival: Mapping[str, Any] | None, *, dark: bool) -> None:
     """All that changes with a step."""
-    decoding = current_decoding(PAGE, ckpt, text, arrival, opening=opening_of(ckpt))
+    decoding = current_decoding(PAGE, ckpt, as_learned(ckpt, typed), arrival, opening=opening_of(ckpt))
     step = decoding.step
     show_what_if(PAGE, decoding)
     text_so_far = {"label": "The text so far", "written": step.whole, "coming": "", "lines": True}
@@ -63,13 +63,13 @@ def step_through(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None,
                                     rows=[target_row(decoding, label="Tokens", name="tokens")])
     offer_files(PAGE, step, selection, sampling_of(PAGE))
     show_details(PAGE, step, selection, head, dark=dark)
-    leave(PAGE, FIELDS, ckpt, decoding)
+    leave(PAGE, FIELDS, ckpt, typed, decoding)
     go_on(PAGE)
 
 
 arrival = arrive(PAGE, FIELDS)
 show_title(PAGE, "Write", partial(example_pills, PAGE, examples_of(selected(PAGE))))
-ckpt, text, line = show_settings(PAGE, type_beginning)
+ckpt, typed, line = show_settings(PAGE, type_beginning)
 with line:
-    show_unlike(ckpt, text)
-step_through(ckpt, text, arrival, dark=st.context.theme.type == "dark")
+    show_unlike(ckpt, typed)
+step_through(ckpt, typed, arrival, dark=st.context.theme.type == "dark")

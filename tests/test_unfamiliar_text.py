@@ -35,24 +35,34 @@ def test_nothing_is_said_of_what_the_model_was_trained_on_unless_it_is_less_sure
     ckpt, usual = counted
     assert usual.n == 200  # of 250 sentences a fifth is held out
     assert describe_unfamiliar(usual, "Ann has a dog and a cat.") == ""
-    assert describe_unfamiliar(usual, "") == describe_unfamiliar(usual, "!?") == ""
+    assert describe_unfamiliar(usual, "") == describe_unfamiliar(usual, ".") == ""
     *_, last = transformer.steps(ckpt, "Ann has a dog and a cat.", max_steps=3)
     surely = sureness(last)
     assert describe_unfamiliar(replace(usual, sure=surely - 0.1), last.text, last=last) == ""
-    assert "sure" in describe_unfamiliar(replace(usual, sure=surely + 0.1), last.text, last=last)
+    assert "less sure" in describe_unfamiliar(replace(usual, sure=surely + 0.1), last.text, last=last)
 
 
-@each_row(("text", "named"), [
-    ("Ann has a zebra and quinces.", ["“zebra”", "“quinces”", "200"]),
-    ("ann has a dog and a cat.", ["“ann”", "200"]),
-    ("Ann has a dog and a cat", ["None of 200"]),
-    ("Eve a un god et un tac.", ["English", "Mirror"]),
-    ("Ann has a dog and a cat and a house and a red hat and a cup of tea and a dog.", ["22 words"]),
+@each_row(("text", "said"), [
+    ("Ann has a zebra and quinces.", "New to this model: “zebra” and “quinces”."),
+    ("Ann has a 😀 and a dog.", "New to this model: “😀”."),
+    ("ann has a dog and a cat.", "None of its training sentences begins with “ann”."),
+    ("Ann has a dog and a cat", "Its training sentences end with a full stop or another mark; this does not."),
+    ("un a a a a", "This looks like Mirror; this model reads English."),
+    ("a b c d e f g", "New to this model: “b”, “c”, “d” and 3 more."),
+    ("Eve a un god et un tac.", "This looks like Mirror; this model reads English."),
+    ("Ann has a dog and a cat and a house and a red hat and a cup of tea and a dog.",
+     "22 words are many: nearly all of its training sentences have at most 11."),
+    ("Ann has a dog — and a cat.", "New to this model: “—”."),
 ])
-def test_what_is_unlike_the_training_texts_is_counted(counted, text, named):
-    line = describe_unfamiliar(counted[1], text)
-    assert all(part in line for part in named), line
-    assert "\n" not in line
+def test_how_it_is_unlike_the_training_texts_is_said_in_a_sentence(counted, text, said):
+    assert describe_unfamiliar(counted[1], text) == said
+
+
+def test_what_is_read_as_something_else_comes_first(counted):
+    usual = replace(counted[1], spellings={"kitten": "cat", "“": '"'}, signs='."')
+    assert describe_unfamiliar(usual, "Ann has a dog and a kitten.") == "Read as “cat”."
+    assert describe_unfamiliar(usual, "“Ann has a dog and a zebra.") == (
+        "Read with straight quotes. New to this model: “zebra”.")
 
 
 def test_texts_as_people_type_them_are_usual_to_a_model_that_was_trained_on_such(counted):

@@ -1,37 +1,41 @@
-"""How a text is unlike those that a model was trained on, counted over its training split and said in one line.
+"""How a text is unlike those that a model was trained on, counted over its training split and said in one sentence.
 
-A line judges neither the text nor the output. It says what was counted, and only where held-out texts are seldom so:
-one or two in a hundred for each thing that is counted.
+A sentence judges neither the text nor the output. It is said only where held-out texts are seldom so: one or two in a
+hundred for each thing that is counted.
 
 familiar.json in a checkpoint's folder has the counts, so that a page need not count. It is outside the manifest, as
 roles.json is, and names the checkpoint that it was counted for; for any other it is ignored.
 """
 
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import ceil, exp
+from math import ceil
 from pathlib import Path
 
 import orjson
 
 from transformer.checkpoint import Checkpoint
 from transformer.folders import FAMILIAR
-from transformer.formatting import how_many
+from transformer.formatting import enumerated
 from transformer.held_out import corpus_of
 from transformer.inference.decoding import Step, steps
 from transformer.resource_errors import os_errors
 from transformer.text.augmentation import MOST_JOINED
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
+from transformer.text.spelling import learned_spellings, respell
 from transformer.text.tokenizer import standardise
 
-FORMAT = 1
+FORMAT = 2
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 SELDOM = 0.01  # the share of held-out texts that may get a line, for each thing that is counted;
 SELDOM_FIRST = 0.02  # for first words, which are proper names more often than others
 LONG = 0.999  # the share of training texts that are no longer than `longest`
-MOST_NAMED = 3  # words in a line
+SAID = {'"': "straight quotes", "'": "straight quotes", "-": "plain hyphens", "--": "double hyphens",
+        ", ": "commas for dashes", "...": "three dots"}
+MOST_NAMED = 3  # words in a sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +47,10 @@ class FamiliarText:
     n: int  # how many
     words: frozenset[str]  # that any of them has
     others: frozenset[str]  # words of the translations, if there are any
+    signs: str  # characters that any of them has and that are punctuation marks or symbols
+    spellings: dict[str, str]  # what is read as what (`text.spelling`)
     languages: tuple[str, str] | None  # of the texts and of their translations, if they are known
     begins: dict[str, int]  # first word -> how many texts begin with it
-    bare: int  # texts that do not end with a mark
     longest: int | None  # words that nearly no text exceeds; None for running text
     share: float  # of words never seen: hardly a held-out text has more
     first: int  # hardly a held-out text begins with a word that so few training texts begin with; -1: many do
@@ -61,6 +66,8 @@ def count_familiar(ckpt: Checkpoint, *, limit: int = 1_000,
     split. watch: called with the number of those done, and of all. A training that changed texts (`as_typed`, `joined`)
     knows them in lower case and without their mark, and several of them as one.
 
+    Words with two spellings are known where breame is installed (the extra "spelling").
+
     Raises ValueError if the checkpoint does not name its corpus, or nothing of it was held out.
     """
     corpus = corpus_of(ckpt)
@@ -69,13 +76,12 @@ def count_familiar(ckpt: Checkpoint, *, limit: int = 1_000,
         raise ValueError(f"nothing of {corpus.name} was held out, so what is usual cannot be told from what is not")
     train, held_out = _texts(corpus, "train"), _texts(corpus, "validation")
     plain = standardise if ckpt.source_tokenizer.standardise else str
-    begins, words, bare, lengths = Counter(), set(), 0, []
+    begins, words, lengths = Counter(), set(), []
     for text in map(plain, train):
         there = WORD.findall(text)
         words.update(map(str.lower, there))
         for first in there[:1]:
             begins.update({first, first.lower()} if typed else {first})
-        bare += _bare(text)
         lengths.append(len(there))
     others = {word.lower() for _, texts in corpus.split("train") for text in texts for word in WORD.findall(text)
               } if isinstance(corpus, PairCorpus) else ()
@@ -85,7 +91,9 @@ def count_familiar(ckpt: Checkpoint, *, limit: int = 1_000,
     whole = not isinstance(corpus, TextCorpus)  # running text is continued, so what is typed has no end yet
     usual = FamiliarText(
         checkpoint=ckpt.id, what=_what(corpus), n=len(train), words=frozenset(words), others=frozenset(others),
-        languages=ckpt.description.languages, begins=dict(begins), bare=bare,
+        signs="".join(sorted({sign for text in train for sign in _signs(text)})),
+        spellings=learned_spellings(train, pairs=_two_spellings()),
+        languages=ckpt.description.languages, begins=dict(begins),
         longest=(MOST_JOINED if joined else 1) * sorted(lengths)[int(LONG * (len(lengths) - 1))] if whole else None,
         share=shares[min(ceil((1 - SELDOM) * len(shares)), len(shares) - 1)],
         first=max((few for few in range(10) if whole
@@ -109,39 +117,63 @@ def sureness(step: Step) -> float:
 
 
 def describe_unfamiliar(usual: FamiliarText, text: str, *, last: Step | None = None) -> str:
-    """How a text is unlike the training texts, in one line; "" if nothing that was counted differs. last: the last step
-    of the model's own translation, from which its sureness is taken."""
+    """What a text is read as, and how it is unlike the training texts, in a sentence each; "" where there is nothing to
+    say. last: the last step of the model's own translation, from which its sureness is taken."""
+    text, found = respell(text, usual.spellings)
+    return " ".join(filter(None, (read_as(found), _unlike(usual, text, last))))
+
+
+def read_as(found: Mapping[str, str]) -> str:
+    """What was read as what, as `respell` found it; spaces are not worth a word."""
+    words = list(dict.fromkeys(like for typed, like in found.items() if typed.isalnum()))
+    signs = list(dict.fromkeys(SAID[like] for typed, like in found.items() if like in SAID and not typed.isalnum()))
+    if not words:
+        return f"Read with {enumerated(signs)}." if signs else ""
+    return f"Read as {_named(words)}{f', with {enumerated(signs)}' if signs else ''}."
+
+
+def _unlike(usual: FamiliarText, text: str, last: Step | None) -> str:
+    """How a text, as it is read, is unlike the training texts."""
     text = standardise(text) if usual.standardise else text.strip()
-    there, of = _words(text), f"{usual.n:,} {usual.what}"
+    there = _words(text)
+    signs = [] if usual.standardise else [sign for sign in _signs(text) if sign not in usual.signs]
     never = [word for word in there if word.lower() not in usual.words]
-    if not there:
-        return ""
-    if foreign := _foreign(usual, there):
+    if there and (foreign := _foreign(usual, there)):
         return foreign
     if usual.longest and usual.longest < (count := len(WORD.findall(text))):
-        return f"{count:,} words: {LONG:.1%} of {of} have at most {usual.longest}."
-    if len(never) / len(there) > usual.share:
-        more = f" and {len(never) - MOST_NAMED} more" * (len(never) > MOST_NAMED)
-        return f"Never seen in {of}: {', '.join(f'“{word}”' for word in never[:MOST_NAMED])}{more}."
+        return f"{count:,} words are many: nearly all of its {usual.what} have at most {usual.longest}."
+    seldom = never if len(never) > usual.share * len(there) else []
+    if new := [*seldom, *signs]:
+        return f"New to this model: {_named(new)}."
+    if not there:
+        return ""
     first = WORD.findall(text)[0]
     if (count := usual.begins.get(first, 0)) <= usual.first:
-        return f"{count or 'None'} of {of} {'begins' if count < 2 else 'begin'} with “{first}”."
+        return f"{count or 'None'} of its {usual.what} {'begins' if count < 2 else 'begin'} with “{first}”."
     if usual.marked and _bare(text):
-        return f"{usual.bare or 'None'} of {of} lack closing punctuation, as this does."
-    if last is not None and usual.sure is not None and (sure := sureness(last)) < usual.sure:
-        return (f"On average {exp(sure):.0%} sure of each token; on {1 - SELDOM:.0%} of held-out sentences over "
-                f"{exp(usual.sure):.0%}.")
+        return f"Its {usual.what} end with a full stop or another mark; this does not."
+    if last is not None and usual.sure is not None and sureness(last) < usual.sure:
+        return "The model is less sure of this than of nearly all sentences."
     return ""
 
 
+def _named(words: Sequence[str]) -> str:
+    """Words in quotes, the first few by name."""
+    more = [f"{len(words) - MOST_NAMED} more"] if len(words) > MOST_NAMED else []
+    return enumerated([*(f"“{word}”" for word in words[:MOST_NAMED]), *more])
+
+
 def _foreign(usual: FamiliarText, there: Sequence[str]) -> str:
-    """A line if more of a text's words are of the translations than of the texts, else ""."""
-    ours, theirs = (sum(word.lower() in side for word in there) for side in (usual.words, usual.others))
+    """A sentence if more of a text's words are of the translations than of the texts, else "". Single letters are of no
+    language."""
+    words = [word.lower() for word in there if len(word) > 1]
+    ours, theirs = (sum(word in side for word in words) for side in (usual.words, usual.others))
     if theirs <= ours:
         return ""
-    read, target = usual.languages or ("source", "target")
-    return (f"{theirs} of {how_many(len(there), 'word')} {'are' if theirs > 1 else 'is'} in the {target} training "
-            f"sentences, {ours} in the {read}.")
+    if usual.languages is None:
+        return "This looks like one of the translations that it writes, not like a text that it reads."
+    read, target = usual.languages
+    return f"This looks like {target}; this model reads {read}."
 
 
 def write_familiar(ckpt: Checkpoint, usual: FamiliarText) -> Path:
@@ -166,6 +198,15 @@ def read_familiar(ckpt: Checkpoint) -> FamiliarText | None:
         return None
 
 
+def _two_spellings() -> Mapping[str, str]:
+    """British spellings -> American ones; none where the package that lists them is not installed."""
+    try:
+        from breame.data.spelling_constants import BRITISH_ENGLISH_SPELLINGS
+    except ModuleNotFoundError:
+        return {}
+    return BRITISH_ENGLISH_SPELLINGS
+
+
 def _texts(corpus: TextCorpus | PairCorpus | LabelledCorpus, split: str) -> list[str]:
     """The texts of a split that a model reads; of running text its paragraphs."""
     content = corpus.split(split)
@@ -182,6 +223,11 @@ def _what(corpus: TextCorpus | PairCorpus | LabelledCorpus) -> str:
 def _words(text: str) -> list[str]:
     """Each word once, in order."""
     return list(dict.fromkeys(WORD.findall(text)))
+
+
+def _signs(text: str) -> list[str]:
+    """Each punctuation mark and symbol once, in order."""
+    return [char for char in dict.fromkeys(text) if unicodedata.category(char)[0] in "PS"]
 
 
 def _bare(text: str) -> bool:

@@ -21,6 +21,7 @@ from transformer.publishing.weights import LARGEST, SAMPLED, pack
 from transformer.task import TASKS
 from transformer.text.corpus_catalogue import find_source
 from transformer.text.sides import sides_of
+from transformer.unfamiliar_text import read_familiar
 
 JS = Path(__file__).parent / "js"
 # What is not run stays out of the policy: models, and the worker, which the page starts from its text. The page's
@@ -120,6 +121,7 @@ def about(ckpt: Checkpoint, size: int) -> dict[str, object]:
             "heads": config.n_heads, "tree": model_blocks(config).to_json(), "first": opening.selection,
             "temperature": opening.temperature, "opening": opening.ahead, "classes": ckpt.classes,
             "examples": [{"text": one.text, "label": one.label} for one in opening.examples],
+            "spellings": familiar.spellings if (familiar := read_familiar(ckpt)) else {},
             **_words(ckpt, or_choose=", or choose an example" if opening.examples else "")}
 
 

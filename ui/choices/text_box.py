@@ -1,4 +1,4 @@
-"""The box for a text that a model reads: its label, its example, and the line that says how unfamiliar the text is."""
+"""The box for a text that a model reads: its label, its example, what it is read as, and how unfamiliar that is."""
 
 from html import escape
 
@@ -9,7 +9,8 @@ from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Step
 from transformer.openings import opening_of
 from transformer.text.sides import sides_of
-from transformer.unfamiliar_text import describe_unfamiliar
+from transformer.text.spelling import respell
+from transformer.unfamiliar_text import describe_unfamiliar, read_as
 from ui.figures import markdown_text
 from ui.page.text_limits import PASSAGE, fill, taken
 from ui.state.caches import usual
@@ -31,13 +32,24 @@ def label_of(ckpt: Checkpoint) -> str:
 
 
 def type_text(page: str, ckpt: Checkpoint, *, example: str | None = None) -> str:
-    """Draws the box for a text that this model reads and returns the text, an example until somebody types."""
+    """Draws the box for a text that this model reads and returns the text as it reads it, an example until somebody
+    types."""
     key = f"{page}_text"
     fill(key, example_of(ckpt) if example is None else example)
     if ckpt.config.task == "translation":
-        return taken(st.text_input(label_of(ckpt), key=key, placeholder="Type a sentence and press Enter"), PASSAGE)
-    return taken(st.text_area(label_of(ckpt), key=key, height=68, placeholder="Type a text and press Ctrl+Enter"),
-                 PASSAGE)
+        typed = st.text_input(label_of(ckpt), key=key, placeholder="Type a sentence and press Enter")
+    else:
+        typed = st.text_area(label_of(ckpt), key=key, height=68, placeholder="Type a text and press Ctrl+Enter")
+    return as_learned(ckpt, taken(typed, PASSAGE), say=True)
+
+
+def as_learned(ckpt: Checkpoint, typed: str, *, say: bool = False) -> str:
+    """A text as this model learned to spell it. say: with a caption that says so, where no line will."""
+    known = usual(ckpt)
+    text, found = respell(typed, known.spellings) if known else (typed, {})
+    if say and (words := read_as(found)):
+        st.caption(markdown_text(words))
+    return text
 
 
 def place_of_line(page: str) -> DeltaGenerator:
@@ -45,8 +57,8 @@ def place_of_line(page: str) -> DeltaGenerator:
     return st.container(key=f"{page}_unlike")
 
 
-def show_unlike(ckpt: Checkpoint, text: str, *, last: Step | None = None) -> None:
+def show_unlike(ckpt: Checkpoint, typed: str, *, last: Step | None = None) -> None:
     """The line, empty for a familiar text. last: as for `describe_unfamiliar`."""
     known = usual(ckpt)
-    line = escape(describe_unfamiliar(known, text, last=last)) if known else ""
+    line = escape(describe_unfamiliar(known, typed, last=last)) if known else ""
     st.html(f'<p title="{line}">{line}</p>')

@@ -2,6 +2,9 @@
 
 const LONGEST = 20_000; // characters of a text
 
+// "a", "a and b", "a, b and c".
+export const enumerated = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
+
 // Why a text is not read: "empty", or a sentence; "" for one that is.
 export function problemOf(text, page) {
   if (!text.trim() && !page.emptyReads) return "empty";

@@ -15,6 +15,7 @@ import { idleOf, problemOf, samplingOf, switchesOf } from "./asked.js";
 import { Answers } from "./answers.js";
 import { scriptFace } from "./run.js";
 import { drawSettings } from "./settings.js";
+import { readAs, respell } from "./spelling.js";
 
 const WRITTEN_MS = 250; // between two changes of the address, of which browsers take only so many
 const { models, settings, lacks } = JSON.parse(document.getElementById("models").textContent);
@@ -110,8 +111,10 @@ function show(text, asked, said) {
   clearTimeout(page.timer);
   drawOptions();
   showProblem("");
-  parts.said.textContent = said;
-  parts.said.hidden = !said;
+  const read = respell(text, about.spellings);
+  const words = [said, readAs(read.found)].filter(Boolean).join(" ");
+  parts.said.textContent = words;
+  parts.said.hidden = !words;
   page.asked = asked;
   const problem = problemOf(text, about);
   if (problem) {
@@ -126,7 +129,7 @@ function show(text, asked, said) {
     answered: stepView?.controls?.sent ?? 0,
   };
   const heads = switchesOf(page.heads, about);
-  answers.show(page.model, { ...asked, ...numbers, text, sampling: samplingOf(page.sampling, settings), heads });
+  answers.show(page.model, { ...asked, ...numbers, text: read.text, sampling: samplingOf(page.sampling, settings), heads });
   return undefined;
 }
 

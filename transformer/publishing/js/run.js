@@ -1,6 +1,6 @@
 // `headsup`, for the scripts of a page that holds the file: `await headsup.run("translate", "I am cold.")`.
 import { headsOf } from "./address.js";
-import { idleOf, problemOf, samplingOf, switchesOf } from "./asked.js";
+import { enumerated, idleOf, problemOf, samplingOf, switchesOf } from "./asked.js";
 
 const cutRows = ({ values, shape }, rows, columns) => {
   const [layers, heads, Tq, Tk] = shape;
@@ -43,8 +43,6 @@ function asked({ heads = [], choices = {}, steps, ...sampling }, page, settings)
   const off = headsOf(named.join(), page);
   return { sampling: samplingOf(sampling, settings), heads: switchesOf(off, page), choices: { ...choices }, steps };
 }
-
-const enumerated = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
 
 const optionNames = (settings) => [...settings.map(({ name }) => name), "heads", "choices", "steps"].join(", ");
 

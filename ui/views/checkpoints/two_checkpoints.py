@@ -18,7 +18,7 @@ from ui import figures
 from ui.choices.checkpoint import choose_entry, open_entry
 from ui.choices.head import head_controls, head_in_range, origin
 from ui.choices.held_out_corpus import readable, say_missing
-from ui.choices.text_box import example_of, label_of
+from ui.choices.text_box import as_learned, example_of, label_of
 from ui.components.head_maps import show_head_maps
 from ui.page.link import Field, choice, quiet, text
 from ui.page.plain_text import say_error
@@ -265,7 +265,7 @@ def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Readi
         typed = taken(st.text_input(label_of(one), key=f"{page}_text", placeholder=(
             f"{' '.join(example.split())} (used while this is empty)" if example else
             "Type a sentence and press Enter")), PASSAGE)
-    typed = typed if typed.strip() else example
+    typed = as_learned(one, typed, say=True) if typed.strip() else example
     if not typed:
         sentence = figures.markdown_text(sides_of(one.description.languages).typed)
         st.info(f"Type {sentence} above to see where each head looks.")

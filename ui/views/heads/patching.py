@@ -36,6 +36,7 @@ from transformer.model.sites import find_place, label
 from transformer.openings import pairs_of
 from ui import figures
 from ui.choices.head import caption_of, origin, plain_name
+from ui.choices.text_box import as_learned
 from ui.components.head_maps import show_head_maps
 from ui.page.link import Field, choice, opened, optional, quiet, switch
 from ui.page.plain_text import say_error
@@ -140,9 +141,12 @@ def _type_other(page: str, prediction: Prediction) -> str:
     key, state, text = f"{page}_other", st.session_state, prediction.answer.text
     if not state.get(key):
         state[key] = dict(pairs_of(prediction.ckpt)).get(text, text)
-    if prediction.ckpt.config.task == "translation":
-        return taken(st.text_input("The other text", key=key, placeholder="The same with another word"), PASSAGE)
-    return taken(st.text_area("The other text", key=key, height=68, placeholder="The same with another word"), PASSAGE)
+    ckpt, hint = prediction.ckpt, "The same with another word"
+    if ckpt.config.task == "translation":
+        typed = st.text_input("The other text", key=key, placeholder=hint)
+    else:
+        typed = st.text_area("The other text", key=key, height=68, placeholder=hint)
+    return as_learned(ckpt, taken(typed, PASSAGE), say=True)
 
 
 def _offer_pairs(page: str, prediction: Prediction) -> None:

@@ -60,9 +60,11 @@ def arrive(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
     return arrival
 
 
-def leave(page: str, fields: Mapping[str, Field], ckpt: Checkpoint, decoding: DecodingTree, **values: Any) -> None:
-    """As `leave_at`, with all that is known of the decoding. values: of fields that only this page has."""
-    leave_at(page, fields, checkpoint=ckpt.id, text=decoding.step.text, step=decoding.index,
+def leave(page: str, fields: Mapping[str, Field], ckpt: Checkpoint, typed: str, decoding: DecodingTree,
+          **values: Any) -> None:
+    """As `leave_at`, with all that is known of the decoding of what is typed. values: of fields that only this page
+    has."""
+    leave_at(page, fields, checkpoint=ckpt.id, text=typed, step=decoding.index,
              choices=decoding.branch.departures(sampling_of(page)), change=what_if.changes_of(page), **values)
 
 

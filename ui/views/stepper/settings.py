@@ -16,7 +16,7 @@ MOST_NOTCHES = 100  # of a slider; with more, a number is typed
 
 
 def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Checkpoint, str, DeltaGenerator]:
-    """The box for the text and the settings in a line -> the model, the text typed, and the place for a line on it."""
+    """The box for the text and the settings in a line -> the model, what is typed, and the place for a line on it."""
     messages = st.container()  # outside the box, which is closed
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked_settings"):
         left = st.container()

@@ -14,6 +14,7 @@ from transformer.inference.decoding_tree import DecodingTree, begin
 from transformer.measures.catalogue import BY_NAME
 from transformer.measures.matrices import measure_heads
 from ui import figures
+from ui.choices.text_box import as_learned
 from ui.components.attention_details import source_line
 from ui.page.link import Field, apart, choice
 from ui.page.plain_text import say_error
@@ -85,8 +86,9 @@ def show_compare(page: str, selection: Selection, *, dark: bool) -> None:
 
 def _other_sentence(page: str, decoding: DecodingTree) -> Step | None:
     """The same step of the sentence typed here; None, with a message, if it cannot be read."""
-    text = taken(st.text_input("Second sentence", key=f"{page}_compare_text", persist_state="session",
-                               placeholder="Type a second sentence and press Enter"), PASSAGE)
+    typed = st.text_input("Second sentence", key=f"{page}_compare_text", persist_state="session",
+                          placeholder="Type a second sentence and press Enter")
+    text = as_learned(decoding.step.ckpt, taken(typed, PASSAGE), say=True)
     if not text.strip():
         st.info("Type a second sentence to compare the same head on both.")
         return None
