@@ -396,6 +396,16 @@ def test_a_file_that_breaks_off_says_so_wherever_it_does_and_so_does_one_with_a_
     wrong.clear()  # half a script is a mistake
 
 
+def test_a_spelling_that_was_not_learned_is_read_as_the_one_that_was(page, small, tmp_path):
+    respelled = tmp_path / "respelled.html"
+    respelled.write_text(re.sub(r'"spellings":\{[^}]*\}', '"spellings":{"eye":"i"}', small, count=1), "utf-8")
+    page.goto(f"{respelled.as_uri()}#text=Eye")
+    expect(page.locator(".said:not(.opening):visible")).to_have_text("Read as “I”.")
+    expect(page.get_by_role("group", name="source tokens")).to_have_text(re.compile("^I"))
+    expect(page.get_by_role("textbox")).to_have_value("Eye")
+    page.wait_for_url("**text=Eye*")
+
+
 def test_a_link_that_sets_what_is_not_computed_there_says_so(page, small, tmp_path):
     later = tmp_path / "later.html"
     later.write_text(re.sub(r'"lacks":\[[^]]*\]', '"lacks":["spin"]', small, count=1), "utf-8")

@@ -129,7 +129,8 @@ function show(text, asked, said) {
     answered: stepView?.controls?.sent ?? 0,
   };
   const heads = switchesOf(page.heads, about);
-  answers.show(page.model, { ...asked, ...numbers, text: read.text, sampling: samplingOf(page.sampling, settings), heads });
+  const sampling = samplingOf(page.sampling, settings);
+  answers.show(page.model, { ...asked, ...numbers, text: read.text, sampling, heads });
   return undefined;
 }
 

@@ -1,12 +1,12 @@
-// Spellings and signs that a model has not learned, read as those that it has: what transformer/text/spelling.py does, and
-// what transformer/unfamiliar_text.py says of it.
+// Spellings and signs that a model has not learned, read as those that it has: what transformer/text/spelling.py does,
+// and what transformer/unfamiliar_text.py says of it.
 import { enumerated } from "./asked.js";
 
 const LETTERS = /[\p{L}\p{N}]+/gu;
 const WORD = /^[\p{L}\p{N}]/u;
 const ASCII = /^[a-z0-9]+$/i;
 const SYNTAX = /[\\^$.*+?()[\]{}|/]/g;
-const MOST_NAMED = 3;
+const MOST_WORDS = 3;
 const SAID = {
   '"': "straight quotes",
   "'": "straight quotes",
@@ -45,7 +45,7 @@ export function readAs(found) {
   const words = [...new Set(ofWords)];
   const signs = enumerated([...new Set(ofSigns)]);
   if (!words.length) return signs && `Read with ${signs}.`;
-  const more = words.length > MOST_NAMED ? [`${words.length - MOST_NAMED} more`] : [];
-  const named = enumerated([...words.slice(0, MOST_NAMED).map((word) => `“${word}”`), ...more]);
+  const more = words.length > MOST_WORDS ? [`${words.length - MOST_WORDS} more`] : [];
+  const named = enumerated([...words.slice(0, MOST_WORDS).map((word) => `“${word}”`), ...more]);
   return `Read as ${named}${signs && `, with ${signs}`}.`;
 }
