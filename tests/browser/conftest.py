@@ -64,7 +64,30 @@ def pytest_runtest_makereport(item, call):
     if REQUIRED and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"HEADSUP_REQUIRE_BROWSER is set, and this was skipped: {call.excinfo.value}"
+    if report.failed and OPEN:
+        report.sections += [*pages_open(), *logs()]
     return report
+
+
+OPEN, LOGS = [], []  # the browser, and the logs of servers, of which a failure tells
+MOST_SHOWN = 3_000  # characters of each
+
+
+def pages_open() -> Iterator[tuple[str, str]]:
+    """What stands on every page that is open: address -> text."""
+    for context in OPEN[0].contexts:
+        for page in context.pages:
+            try:
+                yield page.url, page.inner_text("body", timeout=2_000)[:MOST_SHOWN]
+            except Error as error:
+                yield page.url, str(error)
+
+
+def logs() -> Iterator[tuple[str, str]]:
+    """The ends of the logs of servers and of their runs, and of what a run says of itself."""
+    for log in [path for path in LOGS if path.is_file()]:
+        for path in (log, *log.parent.glob("home/runs/*/log.txt"), *log.parent.glob("home/runs/*/status.json")):
+            yield f"{path.parent.name}/{path.name}", path.read_text("utf-8", "replace")[-MOST_SHOWN:]
 
 
 def launched(kind, *flags):
@@ -81,7 +104,9 @@ def chromium():
     expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as playwright:
         browser = launched(playwright.chromium, RULES)
+        OPEN.append(browser)
         yield browser
+        OPEN.clear()
         browser.close()
 
 
@@ -94,6 +119,7 @@ def serve(importer) -> Iterator[Callable]:
     def serve(log: Path, *command: str, **environment: str) -> tuple[Forked, str]:
         process, found = importer.fork_server(command, log, r"http://[\w.:]+", **environment)
         started.append(process)
+        LOGS.append(log)
         return process, found[0]
 
     yield serve
