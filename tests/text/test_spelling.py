@@ -10,7 +10,8 @@ from tests.rows import each_row
 from transformer.text.spelling import ALIKE, learned_spellings, respell
 from transformer.unfamiliar_text import read_as, read_familiar
 
-TEXTS = ['The color of "it" is gray, John\'s too - a well-known color.'] * 20 + ["A centre: a center, a center, a center."]
+TEXTS = ['The color of "it" is gray, John\'s too - a well-known color.'] * 20 + [
+    "A centre: a center, a center, a center."]
 PAIRS = {"colour": "color", "grey": "gray", "centre": "center", "theatre": "theater"}
 
 
