@@ -104,7 +104,7 @@ def show_one(one: KnownResult, found: Outcome | None) -> None:
     st.header(one.title, anchor=False)
     source = one.source if presenting(PAGE) else f"[{one.source}]({one.url})"
     st.markdown(f"**Published** ({source}): {figures.markdown_text(one.published)}")
-    st.markdown(f"**Agrees if** {figures.markdown_text(one.agrees_if)}.")
+    st.markdown(f"**Counts as agreeing if** {figures.markdown_text(one.agrees_if)}.")
     if found is None and (one.seconds <= QUICK or st.session_state.get(f"{PAGE}_asked") == one.name) and compute(one):
         st.rerun()  # the list, which has been drawn, says how it came out
     if found is None:

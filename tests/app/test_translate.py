@@ -16,6 +16,7 @@ from transformer.inference.decoding_tree import FORESEEN
 from transformer.inference.sampling_settings import SETTINGS
 from transformer.openings import OPENINGS
 from transformer.paths import ROOT
+from ui.choices.text_box import as_learned
 from ui.figures import plain_label
 from ui.views.stepper import controller
 
@@ -293,7 +294,7 @@ def test_an_empty_text_asks_for_one(open_page, text):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_any_text_in_a_link_is_read(open_page, ckpt, text):
-    at, step = open_page(text=text), transformer.start(ckpt, text)
+    at, step = open_page(text=text), transformer.start(ckpt, as_learned(ckpt, text))
     assert not at.error and at.text_input(key="translate_text").value == at.query_params["text"] == text
     assert len(chips(at, "source tokens")) == len(step.source) + 1
     unknown = [place for place, piece in enumerate(step.source) if piece.unknown]

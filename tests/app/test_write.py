@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from transformer.inference.decoding import Sampling
+from ui.choices.text_box import as_learned
 from ui.components import attention_view
 from ui.figures import plain_label
 
@@ -102,11 +103,11 @@ def test_a_full_context_ends_the_text(open_page, ckpt):
 def test_any_text_in_a_link_is_read(open_page, ckpt, text):
     at = open_page(text=text, temperature="0", layer="0", head="0")
     assert not at.error
-    step = transformer.start(ckpt, text)
+    step = transformer.start(ckpt, as_learned(ckpt, text))
     assert len(chips(at, "tokens")) == len(step.tokens) + 1
     assert step_view_of(at)["text"]["written"] == step.whole
     assert step_view_of(at)["rows"][0]["unknown"] == [
-        place for place, piece in enumerate(ckpt.tokenizer.pieces(text)) if piece.unknown]
+        place for place, piece in enumerate(ckpt.tokenizer.pieces(step.text)) if piece.unknown]
     assert at.query_params["text"] == text
     assert "<img" not in "".join(element.value for element in at.get("html"))
     assert np.allclose(numbers_table(at, PAGE)[1], step.attentions["decoder"][0, 0], atol=1e-6, rtol=0)

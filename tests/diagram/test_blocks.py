@@ -155,7 +155,7 @@ def test_positions_come_in_where_they_do():
         return next(block.note for block in leaves(ModelConfig(**SMALL, positions=positions))
                     if block.kind == "decoder")
 
-    assert before("sinusoidal") == ["tokens", "embedding", "+ sines of the positions"]
+    assert before("sinusoidal") == ["tokens", "embedding", "+ positions (sine waves)"]
     assert before("learned") == ["tokens", "embedding", "+ learned positions"]
     assert before("none") == before("rotary") == before("alibi") == ["tokens", "embedding"]
     assert before("relative") == ["tokens", "embedding", "relative bias"]

@@ -114,6 +114,7 @@ def test_a_body_that_drips_ends_as_the_worker_says(proxy):
     with proxy.connect() as dripping:
         dripping.sendall(b"POST /lead HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{")
         assert dripping.recv(1_000).startswith(b"HTTP/1.1 408")
+        dripping.shutdown(socket.SHUT_WR)  # else Caddy may go on listening to the rest of the body
         while dripping.recv(1_000):
             pass
 

@@ -104,7 +104,7 @@ class Sinusoidal(Positions):
                 "change fast and separate neighbours, high ones change slowly and separate near from far.")
     source = "Vaswani et al. 2017, section 3.5"
     undone = "nothing is added to the embeddings"
-    embedded = "+ sines of the positions"
+    embedded = "+ positions (sine waves)"
 
     def added(self, config: ModelConfig) -> Tensor | None:
         first = 0

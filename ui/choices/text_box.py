@@ -37,10 +37,11 @@ def type_text(page: str, ckpt: Checkpoint, *, example: str | None = None) -> str
     key = f"{page}_text"
     fill(key, example_of(ckpt) if example is None else example)
     if ckpt.config.task == "translation":
-        typed = st.text_input(label_of(ckpt), key=key, placeholder="Type a sentence and press Enter")
+        typed = taken(st.text_input(label_of(ckpt), key=key, placeholder="Type a sentence and press Enter"), PASSAGE)
     else:
-        typed = st.text_area(label_of(ckpt), key=key, height=68, placeholder="Type a text and press Ctrl+Enter")
-    return as_learned(ckpt, taken(typed, PASSAGE), say=True)
+        typed = taken(st.text_area(label_of(ckpt), key=key, height=68,
+                                   placeholder="Type a text and press Ctrl+Enter"), PASSAGE)
+    return as_learned(ckpt, typed, say=True)
 
 
 def as_learned(ckpt: Checkpoint, typed: str, *, say: bool = False) -> str:

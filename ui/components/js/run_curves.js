@@ -9,11 +9,10 @@ import { unpack } from "#view/message.js";
 import { take, withModifier } from "#view/pointer.js";
 import { AXES, chartIn, destroyChart, drawChart, cursorAt, zoomTo } from "./curves/chart.js";
 import { amount } from "./curves/numbers.js";
-import { nearest, takeIn } from "./curves/points.js";
+import { askForMissing, nearest, takeIn } from "./curves/points.js";
 import { PANELS, guidesOf, has, lossLines, marksOf, hasPoints, panelLines, runsOf } from "./curves/runs.js";
 import { SMOOTH, smoothedLoss } from "./curves/smoothing.js";
 
-const PATIENCE = 3000; // ms
 const LOSS = 340; // px
 const PANEL = 130;
 const NARROW = 640;
@@ -23,25 +22,15 @@ export default function component({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".run-curves");
   const header = unpack(data);
   const view = (root.view ??= newView(root));
-  if (takeIn(view.store, header)) {
-    view.asking ??= askUntilAnswered(view, () => setTriggerValue("missing", Date.now()));
-    return;
-  }
-  clearInterval(view.asking);
+  if (askForMissing(view, takeIn(view.store, header), setTriggerValue)) return;
   dress(root, STYLE);
-  Object.assign(view, { asking: null, header, theme: themeOf(header.dark) });
+  Object.assign(view, { header, theme: themeOf(header.dark) });
   view.choose = (mark) => header.chooses && setTriggerValue("mark", { ...mark, number: Date.now() });
   view.parts ??= build(view);
   redrawWhenMoved(root);
   legend(view);
   draw(view);
   expose(root, "curves", async () => [[curvesName(view), await blobOf(pictureOf(view))]]);
-}
-
-// Of two messages that come at once Streamlit hands on the second alone, and what is said as a run begins may be lost.
-function askUntilAnswered(view, ask) {
-  ask();
-  return setInterval(() => (view.root.isConnected ? ask() : clearInterval(view.asking)), PATIENCE);
 }
 
 function newView(root) {

@@ -22,7 +22,7 @@ import {
 import { draw } from "./forming/page.js";
 import { infoOf, keepSnapshots, missing, recorded } from "./forming/snapshots.js";
 import { unpack } from "#view/message.js";
-import { takeIn } from "./curves/points.js";
+import { askForMissing, takeIn } from "./curves/points.js";
 import { lossChart } from "./forming/loss.js";
 import { fileChooser, headChooser, kindChooser, layerChooser } from "#view/picture_kit.js";
 import { TERM_STYLE } from "#view/terms.js";
@@ -37,8 +37,8 @@ export default function component({ data, parentElement, setTriggerValue }) {
   const view = (root.view ??= newView(root, message));
   view.send = (selection) => setTriggerValue("selection", selection);
   receive(view, message);
-  if (message.curves && takeIn(view.points, { ...message.curves, arrays: message.arrays }))
-    setTriggerValue("missing", Date.now()); // asked again with every message until it has come
+  const lacks = Boolean(message.curves) && takeIn(view.points, { ...message.curves, arrays: message.arrays });
+  askForMissing(view, lacks, setTriggerValue);
   redrawWhenMoved(root, () => topOnPage(root));
   toolbar(view);
   draw(view);

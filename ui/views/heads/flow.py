@@ -7,7 +7,6 @@ import streamlit as st
 
 from transformer.analysis.flow import EXPLAINED, TOP, Cut, Edge, Flow, Node, flow, update_writes
 from transformer.checkpoint import Checkpoint
-from transformer.formatting import how_many
 from transformer.inference.decoding import Candidate
 from transformer.model.sites import label
 from ui import figures
@@ -123,7 +122,7 @@ def _choose_threshold(page: str, readable: float) -> float:
 def _say_hidden(cut: Cut, threshold: float) -> None:
     rest = "" if cut.hidden < 0.9999 else " No way that is left reaches the tokens: move the slider to the left."
     st.markdown(f"**{figures.some_percent(cut.hidden)}** of the flow is hidden: every edge that carries less than "
-                f"{threshold:g}%. Left of heads: {how_many(_heads(cut), 'edge')}.{rest}")
+                f"{threshold:g}%. Edges of heads left: {_heads(cut):,}.{rest}")
 
 
 def _chosen(page: str, found: Flow, cut: Cut) -> tuple[Node, Edge | None]:

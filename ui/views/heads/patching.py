@@ -143,10 +143,10 @@ def _type_other(page: str, prediction: Prediction) -> str:
         state[key] = dict(pairs_of(prediction.ckpt)).get(text, text)
     ckpt, hint = prediction.ckpt, "The same with another word"
     if ckpt.config.task == "translation":
-        typed = st.text_input("The other text", key=key, placeholder=hint)
+        typed = taken(st.text_input("The other text", key=key, placeholder=hint), PASSAGE)
     else:
-        typed = st.text_area("The other text", key=key, height=68, placeholder=hint)
-    return as_learned(ckpt, taken(typed, PASSAGE), say=True)
+        typed = taken(st.text_area("The other text", key=key, height=68, placeholder=hint), PASSAGE)
+    return as_learned(ckpt, typed, say=True)
 
 
 def _offer_pairs(page: str, prediction: Prediction) -> None:
@@ -263,7 +263,7 @@ def _say_difference(prediction: Prediction, pair: TextPair, *, estimated: bool) 
     numbers = [figures.some_percent(value) if metric.name == "probability" else figures.signed_number(value)
                for value in (end, start)]
     st.markdown(f"{what[0].upper()}{what[1:]}: {numbers[0]} after the first text, {numbers[1]} after the second. "
-                f"A 1 brings all of that back. Click a cell." + (" *Estimated.*" if estimated else ""))
+                f"1 means: fully restored. Click a cell." + (" *Estimated.*" if estimated else ""))
 
 
 def _show_maps(page: str, pair: TextPair, maps: Mapping[Kind, np.ndarray], part: str, chosen: Cell, *,

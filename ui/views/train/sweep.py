@@ -68,8 +68,7 @@ class Tried:
 def choose_sweep(page: str, preset: str, settings: Mapping[str, object]) -> Tried:
     """Show the part of the form in which several values are tried; says on the spot why some make no run."""
     with st.expander("Try several values", key=f"{page}_sweep_box"):
-        st.caption(f"One run for each value of a setting or, with two settings, for each pair of values; at most "
-                   f"{MOST_RUNS} runs.")
+        st.caption(f"Trains one model for each value, or for each pair of values of two settings; at most {MOST_RUNS}.")
         texts = []
         for number in range(MOST_SETTINGS):
             left, right = st.columns([1, 2], vertical_alignment="bottom")

@@ -86,9 +86,9 @@ def show_compare(page: str, selection: Selection, *, dark: bool) -> None:
 
 def _other_sentence(page: str, decoding: DecodingTree) -> Step | None:
     """The same step of the sentence typed here; None, with a message, if it cannot be read."""
-    typed = st.text_input("Second sentence", key=f"{page}_compare_text", persist_state="session",
-                          placeholder="Type a second sentence and press Enter")
-    text = as_learned(decoding.step.ckpt, taken(typed, PASSAGE), say=True)
+    typed = taken(st.text_input("Second sentence", key=f"{page}_compare_text", persist_state="session",
+                                placeholder="Type a second sentence and press Enter"), PASSAGE)
+    text = as_learned(decoding.step.ckpt, typed, say=True)
     if not text.strip():
         st.info("Type a second sentence to compare the same head on both.")
         return None

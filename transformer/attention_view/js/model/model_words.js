@@ -117,7 +117,7 @@ function adds(message, norm, effect, kind) {
   if (effect !== null && effect !== undefined) {
     const logit = `the logit of ${visible(message.model.effectOf)}`;
     const over = pooled ? "over all tokens, " : "";
-    words.push(`${over}${withSign(effect)} directly to ${logit} (what it changes through later layers not counted)`);
+    words.push(`${over}${withSign(effect)} directly to ${logit}; effects through later layers are not counted`);
   }
   return words.length ? `${words.join(pooled ? "; " : ", and ")}.` : "";
 }

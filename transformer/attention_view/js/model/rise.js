@@ -14,7 +14,10 @@ export class Rise {
     this.bar = part("input", { type: "range", min: 0, step: 0.01, ariaLabel: "How far the token has come" });
     this.bar.oninput = () => this.put(this.bar.valueAsNumber);
     this.bar.onkeydown = (event) => event.stopPropagation();
-    this.again = part("button", { textContent: "Rise", title: "Let the token rise through the model again" });
+    this.again = part("button", {
+      textContent: "Follow the token up",
+      title: "Let the token rise through the model again",
+    });
     this.again.onclick = () => this.begin();
     const entries = Object.keys(SPEEDS).map((name) => [name, name]);
     const pick = (name) => {

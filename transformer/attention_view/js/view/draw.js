@@ -251,7 +251,7 @@ function sumOf(view, rows, [query, key], weight) {
       : `what is changed makes it the weight ${plain(weight)}.`;
   const from = `${visible(queries[query])} (query ${query + first[0]})`;
   const pair = `Between ${from} and ${visible(keys[key])} (key ${key + first[1]})`;
-  const sum = `the ${rows.width} products q·k add up to ${plain(dot(rows, query, key))}`;
+  const sum = `the ${rows.width} products q·k add up to ${dot(rows, query, key).toFixed(2)}`;
   const positions = rows.bias ? `, with the ${plain(added(rows, query, key))} that positions add,` : "";
   const { scale, cap } = rows;
   const by = scale === undefined ? `divided by √${rows.width}` : `multiplied by ${plain(scale)}`;

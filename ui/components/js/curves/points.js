@@ -38,6 +38,19 @@ export class Column {
   }
 }
 
+const PATIENCE = 3000; // ms
+
+// Asks for all points where a view lacks some, again and again until they have come; returns whether it lacks some. Of
+// messages that come at once Streamlit hands on the second alone, and what is said as a run begins may be lost.
+export function askForMissing(view, lacks, setTriggerValue) {
+  clearInterval(view.asking);
+  if (!lacks) return false;
+  const ask = () => (view.root.isConnected ? setTriggerValue("missing", Date.now()) : clearInterval(view.asking));
+  view.asking = setInterval(ask, PATIENCE);
+  ask();
+  return true;
+}
+
 // Takes a message in; true where it goes on from later than what is here.
 export function takeIn(store, header) {
   let behind = false;
