@@ -130,6 +130,11 @@ def test_a_file_steps_as_the_library_does_with_the_keys_of_the_app(arrived, ship
     page.keyboard.press("Home")
     page.keyboard.press("p")
     at_step(page, len(path) - 1)
+    page.keyboard.press("Home")
+    page.keyboard.press("p")
+    at_step(arrived(text=TEXT, step=1), 1)
+    page.wait_for_timeout(1_500)  # three steps of a decoding that plays
+    at_step(page, 1)  # a link is not played on
 
 
 def test_keys_lead_from_the_whole_model_to_one_number_and_back(arrived, shipped):

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 globalThis.document = new EventTarget();
-globalThis.window = {};
+globalThis.window = new EventTarget();
 const { listenToSteps } = await import("#view/controls/controls.js");
 
 let view;

@@ -16,6 +16,8 @@ export function listenToSteps(view) {
   const keys = takeOver("keys");
   keys.view = view;
   document.addEventListener("keydown", (event) => onKey(view, event), { signal: keys.signal });
+  // another address is looked at, not played on
+  window.addEventListener("popstate", () => view.playing && play(view, false), { signal: keys.signal });
 }
 
 function onKey(view, event) {
