@@ -46,12 +46,12 @@ def test_nothing_is_said_of_what_the_model_was_trained_on_unless_it_is_less_sure
     ("Ann has a zebra and quinces.", "New to this model: “zebra” and “quinces”."),
     ("Ann has a 😀 and a dog.", "New to this model: “😀”."),
     ("ann has a dog and a cat.", "None of its training sentences begins with “ann”."),
-    ("Ann has a dog and a cat", "Its training sentences end with a full stop or another mark; this does not."),
+    ("Ann has a dog and a cat", "Its training sentences end with a full stop or another mark; this one does not."),
     ("un a a a a", "This looks like Mirror; this model reads English."),
     ("a b c d e f g", "New to this model: “b”, “c”, “d” and 3 more."),
     ("Eve a un god et un tac.", "This looks like Mirror; this model reads English."),
     ("Ann has a dog and a cat and a house and a red hat and a cup of tea and a dog.",
-     "22 words are many: nearly all of its training sentences have at most 11."),
+     "At 22 words this is long: nearly all of its training sentences have at most 11."),
     ("Ann has a dog — and a cat.", "New to this model: “—”."),
 ])
 def test_how_it_is_unlike_the_training_texts_is_said_in_a_sentence(counted, text, said):

@@ -141,7 +141,7 @@ def _unlike(usual: FamiliarText, text: str, last: Step | None) -> str:
     if there and (foreign := _foreign(usual, there)):
         return foreign
     if usual.longest and usual.longest < (count := len(WORD.findall(text))):
-        return f"{count:,} words are many: nearly all of its {usual.what} have at most {usual.longest}."
+        return f"At {count:,} words this is long: nearly all of its {usual.what} have at most {usual.longest}."
     seldom = never if len(never) > usual.share * len(there) else []
     if new := [*seldom, *signs]:
         return f"New to this model: {_named(new)}."
@@ -151,9 +151,9 @@ def _unlike(usual: FamiliarText, text: str, last: Step | None) -> str:
     if (count := usual.begins.get(first, 0)) <= usual.first:
         return f"{count or 'None'} of its {usual.what} {'begins' if count < 2 else 'begin'} with “{first}”."
     if usual.marked and _bare(text):
-        return f"Its {usual.what} end with a full stop or another mark; this does not."
+        return f"Its {usual.what} end with a full stop or another mark; this one does not."
     if last is not None and usual.sure is not None and sureness(last) < usual.sure:
-        return "The model is less sure of this than of nearly all sentences."
+        return "The model is less sure of this than of almost any other sentence."
     return ""
 
 

@@ -14,7 +14,7 @@ def test_an_unlike_text_is_said_to_be_and_an_ordinary_one_is_left_alone(visit, s
     shown = [one.proto.body for one in visit(page, text="asdf qwer").get("html")]
     assert sum(line in part for part in shown) == 1
     shown = [one.proto.body for one in visit(page, text=ORDINARY[page]).get("html")]
-    assert "<p title=\"\"></p>" in shown
+    assert '<p title=""></p>' in shown
 
 
 def test_a_model_without_counts_says_nothing(visit, shipped, monkeypatch):
