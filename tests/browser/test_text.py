@@ -11,7 +11,7 @@ from transformer.config import ModelConfig
 from transformer.folders import write_manifest
 from transformer.model.models import Transformer
 
-from .conftest import settle
+from .conftest import settle, windows
 
 PICTURE, ADDRESS = "![](http://evil.example/x.png)", "http://evil.example/y"
 CLASSES = ["[click me](http://evil.example/a)", f"{ADDRESS} {PICTURE}"]
@@ -58,3 +58,13 @@ def test_what_is_typed_named_or_written_on_a_card_is_text(visit, hostile, compla
     page.get_by_text("The model card").click()
     expect(page.get_by_text("A card", exact=False).first).to_be_visible()
     nothing_of_it(settle(page), complaints, links=True)  # which nobody follows by looking
+
+
+def test_what_a_text_is_read_as_is_said_whole_on_every_screen(visit):
+    page = visit(f"/translate?text={quote('My neighbour’s favourite theatre has a grey colour — “really”.')}")
+    line = page.locator("[class*=_unlike] p")
+    for size in windows(page):
+        expect(line).to_contain_text("2 more, with straight quotes and commas for dashes.")
+        assert line.evaluate("line => line.scrollWidth <= line.clientWidth"), size
+        below = page.locator(".controls").bounding_box()["y"]
+        assert line.evaluate("line => line.getBoundingClientRect().bottom") <= below, size
