@@ -12,7 +12,7 @@ from transformer.inference.decoding import Step
 from ui.figures import head_label, plain_label
 from ui.page.plain_text import end_of
 
-from .conftest import at_step, bars, chips, numbers, on_tile, picture, reached, shows, wait_until
+from .conftest import at_step, bars, chips, numbers, on_tile, picture, reached, settle, shows, wait_until
 
 PAGE, TEXT = "translate", "She is not as tall as her brother."
 
@@ -222,3 +222,34 @@ def test_the_browsers_back_button_goes_back(page, visit, path):
     shows(page, path[-2])
     page.keyboard.press("ArrowLeft")
     shows(page, path[-3])
+
+
+@pytest.mark.own_visitor
+@pytest.mark.parametrize("leave", [lambda page: page.evaluate("history.back()"), lambda page: page.get_by_test_id(
+    "stTopNavLink").filter(has_text="Masks").click()], ids=["back", "menu"])
+def test_a_page_that_was_left_says_no_more(visit, page, leave):
+    """It is still to be seen until Python answers, and Streamlit would send what it says as said there, and go back."""
+    held = None
+
+    def between(socket):
+        server = socket.connect_to_server()
+        socket.on_message(server.send)
+        server.on_message(lambda message: socket.send(message) if held is None else held.append((socket, message)))
+
+    page.route_web_socket("**/_stcore/stream", between)
+    visit("/masks?view=Overview")
+    page.get_by_test_id("stTopNavLink").filter(has_text="Positions").click()
+    page.wait_for_url("**/positions?*")
+    settle(page)
+    held = []
+    leave(page)
+    page.emulate_media(color_scheme="dark")  # which is told to Python
+    page.wait_for_function("getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'")
+    page.wait_for_timeout(1000)  # within which it is, and answered
+    for socket, message in held:
+        socket.send(message)
+    held = None
+    page.wait_for_url("**/masks?*")
+    settle(page)
+    assert "/masks" in page.url
+    expect(page.locator("h1")).to_have_text("Masks")

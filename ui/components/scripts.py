@@ -18,13 +18,18 @@ from transformer.attention_view.script_bundle import script
 
 HERE = Path(__file__).parent / "js"
 SERVED = "HEADSUP_SCRIPTS_SERVED"  # set in the environment of a server that does
-# Messages that come before the script has are shown in any order by a browser: only the last of them is.
+# Messages that come before the script has are shown in any order by a browser: only the last of them is. What a component
+# says once its page is left (shell.js) would go out as said on that page, and Streamlit would come back to it.
 LEADS = """export default async (component) => {{
   const {{ host }} = component.parentElement;
   host.headsUpLast = component;
   const {{ default: show }} = await import(new URL("./scripts/{name}", document.baseURI));
   if (host.headsUpLast !== component) return;
-  const leave = show(component);
+  const unlessLeaving = (say) => (...said) => window.headsUpViews?.leaving?.() || say(...said);
+  const {{ setStateValue, setTriggerValue }} = component;
+  const leave = show({{
+    ...component, setStateValue: unlessLeaving(setStateValue), setTriggerValue: unlessLeaving(setTriggerValue),
+  }});
   host.dataset.ran = "";
   return leave;
 }};

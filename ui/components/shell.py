@@ -8,7 +8,7 @@ import streamlit as st
 
 from ui.components.scripts import HERE, component
 from ui.page.link import go_to, open_view
-from ui.page.pages import EVERY_PAGE, GROUPS, PAGES
+from ui.page.pages import EVERY_PAGE, GROUPS, HOME, PAGES
 from ui.page.plain_text import say_error
 from ui.page.presentation import WINDOW, turn_hide
 from ui.page.saved_view import LARGEST, TOO_LARGE, read_view
@@ -28,7 +28,8 @@ def show_shell(page: str) -> None:
     view that has come."""
     st.html(f"<style>{STYLE}{_menu_style()}</style>")
     with st.container(key="shell"):
-        sent = _shell(key=SCRIPT, data={"page": page, "largest": LARGEST, "terms": TERMS}, on_view_change=lambda: None,
+        sent = _shell(key=SCRIPT, data={"page": page, "pages": [*EVERY_PAGE], "main": HOME.name, "largest": LARGEST,
+                                            "terms": TERMS}, on_view_change=lambda: None,
                       on_hide_change=_hide, on_window_change=_measure, on_theme_change=lambda: None).view
     if not isinstance(sent, Mapping):
         return

@@ -5,6 +5,7 @@
 //   keys, levels, card, lesson, room, forming, shell   AbortControllers of the one that listens now; `view` is what it
 //               listens for
 //   shown       the message that a step view has drawn last, for a card beside it
+//   leaving     whether somebody is on the way to another page (shell.js); a component says nothing then
 //   foot, history, roomState, scheme, tab   see foot.js, shell.js and room/room_bar.js
 // and an event emitter: `on` and `emit`.
 export const app = () =>

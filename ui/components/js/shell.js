@@ -4,6 +4,7 @@ import { app, takeOver } from "#view/app.js";
 import { freeKeys } from "#view/controls/controls.js";
 import { part } from "#view/elements.js";
 import { keepAllFigures } from "#view/figures/expose.js";
+import { withModifier } from "#view/pointer.js";
 import {
   PLOTLY,
   TEXT_BOX,
@@ -28,6 +29,7 @@ const NARROW = "(max-width: 768px)"; // where Streamlit's menu at the top is a d
 
 export default function component({ data, setStateValue, setTriggerValue }) {
   const { signal } = takeOver("shell");
+  noticeLeaving(data, signal);
   document.addEventListener("click", leaveDrawer, { signal });
   freeKeys(signal);
   provideClipboard();
@@ -47,6 +49,23 @@ export default function component({ data, setStateValue, setTriggerValue }) {
   keepOneEntryForEachPage(signal);
   keepPage(data.page);
   focusEmptyBox(signal);
+}
+
+// `app().leaving()`: whether somebody goes to another page, whose first run has not begun: by an address (as Back does)
+// or by the menu, which changes the address only then.
+function noticeLeaving({ page, pages, main }, signal) {
+  let next = page;
+  const pageOf = ({ pathname }) => pathname.split("/").at(-1) || main;
+  const onClick = (event) => {
+    const link = pageLinkAt(event.target);
+    if (link && !withModifier(event)) next = pageOf(link);
+  };
+  document.addEventListener("click", onClick, { signal, capture: true });
+  onScriptEnd(signal, () => (next = page)); // of a run that led back here
+  app().leaving = () => {
+    const addressed = pageOf(window.location);
+    return next !== page || (pages.includes(addressed) && addressed !== page);
+  };
 }
 
 // Stores the page to which the teacher's link leads back (ui/server/sign_in_routes.py).
