@@ -29,7 +29,7 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import ASKED_TO_STOP, alive, start
 from transformer.jobs.lock import alone
 from transformer.jobs.process import identify
-from transformer.jobs.queue import RECORD, locked
+from transformer.jobs.queue import RECORD, StopFlag, locked
 from transformer.resource_errors import in_words
 from transformer.text.user_corpus import is_user_corpus
 
@@ -221,9 +221,9 @@ class _Stopped(Exception):
 
 
 @contextmanager
-def _stoppable(folder: Path) -> Iterator[threading.Event]:
-    """An event that SIGTERM and Ctrl-C set; an earlier request to stop is forgotten."""
-    stopping = threading.Event()
+def _stoppable(folder: Path) -> Iterator[StopFlag]:
+    """A flag that SIGTERM and Ctrl-C set; an earlier request to stop is forgotten."""
+    stopping = StopFlag()
     main = threading.current_thread() is threading.main_thread()  # no other may handle signals
     before = {number: signal.signal(number, lambda *_: stopping.set()) for number in (signal.SIGTERM, signal.SIGINT)
               } if main else {}

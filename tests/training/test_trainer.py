@@ -361,6 +361,35 @@ def test_a_loss_that_is_no_number_fails_the_run_and_keeps_what_was_saved(tmp_pat
 # What lies in the folder
 
 
+def test_a_signal_that_interrupts_a_stop_does_not_hold_the_run_up(tmp_path):
+    """The app writes the request into the folder and sends a signal: both may be read in the same moment."""
+    run, sent = make(tmp_path, steps=12), []
+
+    def interrupt(frame, event, argument):
+        if len(sent) < 20:
+            sent.append(frame.f_lineno)
+            signal.raise_signal(signal.SIGTERM)
+        return interrupt
+
+    def ask():
+        sys.settrace(interrupt)
+        run.stopping.set()
+        sys.settrace(None)
+
+    def give_up(*_):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(30)
+    try:
+        assert at(run, 5, ask).run() == "stopped"
+    finally:
+        sys.settrace(None)
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    assert sent
+
+
 def test_the_status_says_who_is_training_sigterm_stops_only_then_and_a_finished_run_has_nothing_left_to_do(tmp_path):
     seen, run, before = [], make(tmp_path, steps=12), signal.getsignal(signal.SIGTERM)
     assert not (tmp_path / "status.json").exists()

@@ -23,6 +23,20 @@ EVERY = 0.5  # seconds between two looks at the other runs
 _ended: dict[Path, tuple[int, int, int]] = {}
 
 
+class StopFlag:
+    """Whether a job was asked to stop, as a handler of signals may say. It has no lock: that of an `Event` would be
+    waited for without end by a handler that interrupts whoever holds it."""
+
+    def __init__(self) -> None:
+        self._on = False
+
+    def set(self) -> None:
+        self._on = True
+
+    def is_set(self) -> bool:
+        return self._on
+
+
 def locked(runs: Path) -> AbstractContextManager[None]:
     """A lock: nobody else starts, resumes or takes a turn while it is held."""
     return file_lock(runs / LOCK)

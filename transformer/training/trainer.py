@@ -25,6 +25,7 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import ASKED_TO_STOP
 from transformer.jobs.lock import alone, check_free
 from transformer.jobs.process import identify
+from transformer.jobs.queue import StopFlag
 from transformer.model.models import Transformer
 from transformer.presets import preset as find_preset
 from transformer.resource_errors import disk_is_full, memory_is_full
@@ -134,7 +135,7 @@ class Trainer:
         self.loss, self.right, self.tokens = 0.0, 0.0, 0  # since the last row of metrics
         self.read = 0  # tokens that have been learned from in all
         self.threads = torch.get_num_threads()  # sums are split among them: another number, other last bits
-        self.stopping = threading.Event()
+        self.stopping = StopFlag()
         half = train.precision == "bfloat16" or (
             train.precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported())
         self.autocast = (lambda: torch.autocast(device.type, torch.bfloat16)) if half else nullcontext
