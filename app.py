@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from transformer.design import colour
 from ui.access.accounts import account_line
 from ui.components.shell import show_shell
 from ui.lessons.bar import show_lesson
@@ -11,14 +12,15 @@ from ui.rooms.bar import show_room
 from ui.state import patches
 
 # Drawn inline: Streamlit fetches icons named ":material/...:" from the network when they stand in the browser's tab.
-ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0B5CAD"/><g fill="#fff">
+ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="ACCENT"/><g fill="white">
 <rect x="6" y="6" width="6" height="6"/><rect x="6" y="13" width="6" height="6" opacity=".45"/>
 <rect x="13" y="13" width="6" height="6"/><rect x="6" y="20" width="6" height="6"/>
 <rect x="13" y="20" width="6" height="6" opacity=".45"/><rect x="20" y="20" width="6" height="6"/></g></svg>"""
 ABOUT = "**Heads Up** shows what every attention head of a transformer is doing while it works."
 
 patches.apply()
-st.set_page_config(page_icon=ICON, layout="wide", menu_items={"About": f"{ABOUT}\n\n{account_line()}".strip()})
+st.set_page_config(page_icon=ICON.replace("ACCENT", colour("accent")), layout="wide",
+                   menu_items={"About": f"{ABOUT}\n\n{account_line()}".strip()})
 page = st.navigation([st.Page(one.script, title=one.title, icon=one.symbol, help=one.sentence or None,
                               default=one is HOME) for one in EVERY_PAGE.values()], position="top")
 st.set_page_config(page_title=f"{page.title} · Heads Up")

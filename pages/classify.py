@@ -103,7 +103,7 @@ def choose_view() -> None:
 
 
 show_title(PAGE, "Encoder" if about and about.config.task == "reads" else "Classify", choose_view)
-view, chips = st.session_state[f"{PAGE}_show"], st.container(key=f"{PAGE}_chips_settings")
+view = st.session_state[f"{PAGE}_show"]
 if view == "toy":
     show_toy(TOY, dark=dark)
     leave_at(PAGE, FIELDS, checkpoint=st.session_state.get(f"{PAGE}_checkpoint"), hidden="text")
@@ -111,7 +111,7 @@ if view == "toy":
 
 messages = st.container()  # outside the box, which is closed
 with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_asked_settings"):
-    left = st.container()
+    left = st.container(key=f"{PAGE}_typed")
     with model_box(PAGE, help="Which model reads the text"):
         ckpt = choose_checkpoint(PAGE, messages=messages)
         say_how_good(ckpt)
@@ -125,11 +125,10 @@ with left:
     second = taken(st.text_input("A second text", key=f"{PAGE}_second", on_change=another_text,
                                  label_visibility="collapsed", placeholder="A second text, to be read with the first"),
                    PASSAGE) if ckpt.reads_pairs else ""
-with place_of_line(PAGE):
-    show_unlike(ckpt, passage)
-with chips:
     st.pills("Examples", range(len(examples)), key=f"{PAGE}_example", on_change=use_example, args=[examples],
              format_func=lambda at: markdown_text(examples[at].label), label_visibility="collapsed", wrap=True)
+with place_of_line(PAGE):
+    show_unlike(ckpt, passage)
 
 
 @st.fragment

@@ -22,11 +22,11 @@ ICONS = {"agrees": "check_circle", "does not agree": "cancel", "undecided": "bal
 NOT_YET = ":material/radio_button_unchecked:"
 STYLE = """<style>
 .stMain .stMainBlockContainer { padding: 4.1rem 1.6rem 2rem; }
-.stMain [data-testid="stVerticalBlock"] { gap: 0.6rem; }
-.stMain [data-testid="stVerticalBlock"].st-key-known_list { gap: 0.25rem; }
+.stMain [data-testid="stVerticalBlock"] { gap: var(--gap-2); }
+.stMain [data-testid="stVerticalBlock"].st-key-known_list { gap: var(--gap-1); }
 .stMain .st-key-known_list .stButton button { min-height: 2.2rem; padding: 0.1rem 0.7rem; }
 .stMain .st-key-known_list .stButton button > div { flex: 1; justify-content: flex-start; }
-.stMain h2 { font-size: 1.4rem; padding: 0; }
+.stMain h2 { font-size: var(--title); padding: 0; }
 @media (max-width: 640px) {
   .stMain .st-key-known_list .stButton button { min-height: 2.75rem; }
   .stMain [data-testid="stColumn"]:has(.st-key-known_one) { order: -1; }

@@ -1,7 +1,6 @@
 """A sentence translated one token at a time, with every head of the encoder, the decoder and the attention between."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -14,7 +13,6 @@ from ui import figures
 from ui.choices.text_box import as_learned, show_unlike
 from ui.components.attention_details import offer_files, show_details
 from ui.page.link import end_page
-from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, taken
 from ui.views.stepper.address import arrive, leave, step_fields
 from ui.views.stepper.controller import (
@@ -25,7 +23,7 @@ from ui.views.stepper.controller import (
     show_what_if,
     untouched,
 )
-from ui.views.stepper.examples import example_pills, fit_example
+from ui.views.stepper.examples import fit_example
 from ui.views.stepper.settings import show_settings
 from ui.views.translate import beam, two_steps
 from ui.views.translate.translations import written_text
@@ -34,6 +32,11 @@ PAGE = "translate"
 OPENING = OPENINGS["translation"]
 EXAMPLES = [example.text for example in OPENING.examples]
 FIELDS = {**step_fields(example=EXAMPLES[0], **OPENING.selection), **beam.FIELDS, **two_steps.FIELDS}
+
+
+def examples_of(ckpt: Checkpoint) -> list[str]:
+    """Sentences to try, of what this model reads."""
+    return quick_texts(ckpt.description) or (EXAMPLES if reads_examples(ckpt.description) else [])
 
 
 def type_sentence(ckpt: Checkpoint) -> str:
@@ -65,14 +68,10 @@ def step_through(ckpt: Checkpoint, typed: str, arrival: Mapping[str, Any] | None
 
 arrival = arrive(PAGE, FIELDS)
 beam.arrive(PAGE, arrival)
-top = st.container()  # the examples depend on the checkpoint
-ckpt, typed, line = show_settings(PAGE, type_sentence)
-with top:
-    examples = quick_texts(ckpt.description) or (EXAMPLES if reads_examples(ckpt.description) else [])
-    show_title(PAGE, "Translate", partial(example_pills, PAGE, examples))
+ckpt, typed, line = show_settings(PAGE, "Translate", type_sentence, examples_of)
 if not typed.strip():
     st.info(f"Type {figures.markdown_text(sides_of(ckpt.description.languages).typed)} above and press Enter"
-            + (", or choose an example." if examples else "."))
+            + (", or choose an example." if examples_of(ckpt) else "."))
     end_page()
 step_through(ckpt, typed, arrival, dark=st.context.theme.type == "dark")
 with line:

@@ -1,7 +1,6 @@
 """A text that goes on, one token at a time, with every head of a decoder."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -9,14 +8,12 @@ import streamlit as st
 from transformer.attention_view.decoding_parts import target_row
 from transformer.checkpoint import Checkpoint, Description
 from transformer.openings import OPENINGS, quick_texts
-from ui.choices.checkpoint import selected
 from ui.choices.text_box import as_learned, show_unlike
 from ui.components.attention_details import offer_files, show_details
-from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, taken
 from ui.views.stepper.address import arrive, leave, step_fields
 from ui.views.stepper.controller import current_decoding, go_on, sampling_of, show_decoding, show_what_if
-from ui.views.stepper.examples import example_pills, fit_example
+from ui.views.stepper.examples import fit_example
 from ui.views.stepper.settings import show_settings
 
 PAGE = "write"
@@ -68,8 +65,7 @@ def step_through(ckpt: Checkpoint, typed: str, arrival: Mapping[str, Any] | None
 
 
 arrival = arrive(PAGE, FIELDS)
-show_title(PAGE, "Write", partial(example_pills, PAGE, examples_of(selected(PAGE))))
-ckpt, typed, line = show_settings(PAGE, type_beginning)
+ckpt, typed, line = show_settings(PAGE, "Write", type_beginning, lambda ckpt: examples_of(ckpt.description))
 with line:
     show_unlike(ckpt, typed)
 step_through(ckpt, typed, arrival, dark=st.context.theme.type == "dark")

@@ -28,6 +28,33 @@ def moved(before, page, *where):
             if any(abs(was - now) > 1 for was, now in zip(before[name], after[name], strict=True))}
 
 
+IN_SIGHT = """() => {
+  const hosts = (root) => [...root.querySelectorAll("*")].filter((one) => one.shadowRoot);
+  const inside = (root) => hosts(root).flatMap((one) => trees(one.shadowRoot));
+  const trees = (root) => [root, ...inside(root)];
+  const seen = (one) => {
+    const { left, top, width, height } = one.getBoundingClientRect();
+    const found = width > 2 && height > 2 && one.getRootNode().elementFromPoint(left + width / 2, top + height / 2);
+    return found && (one.contains(found) || found.contains(one));
+  };
+  const acts = "button, input, select, textarea, a[href], summary, [role=slider]";
+  const all = trees(document).flatMap((tree) => [...tree.querySelectorAll(acts)]);
+  return all.filter((one) => !one.closest("header, [data-testid=stSidebar]") && seen(one)).map((one) => one.innerText);
+}"""
+
+
+def test_the_picture_has_most_of_a_small_laptop(visit):
+    """And what stands round it is counted, beside the menu."""
+    cases = ("translate", LONG, 12), ("translate", "Go.", 1), ("write", "ROMEO:", 60), ("classify", None, 0)
+    for name, text, step in cases:
+        page = visit(f"/{name}?{urlencode({'text': text, 'step': step} if text else {})}")
+        for _ in windows(page, [(1280, 720)]):
+            box = page.locator(".panes").bounding_box()
+            assert box["width"] * (min(720, box["y"] + box["height"]) - box["y"]) >= 0.55 * 1280 * 720, name
+            controls = page.evaluate(IN_SIGHT)
+            assert len(controls) <= 25, (name, controls)
+
+
 @pytest.mark.parametrize("name", ["translate", "classify"])
 def test_what_is_chosen_shows_on_one_screen_and_moves_nothing(name, visit):
     page = visit(f"/{name}?{urlencode({'text': LONG, 'step': 0})}")

@@ -99,7 +99,8 @@ def test_a_term_is_explained_inside_the_window_by_hover_focus_and_tap(visit_anew
 def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, complaints):
     page = visit(f"/translate?text={TEXT}&step=2&kind=cross&layer=1&head=0")
     back = page.get_by_role("toolbar", name="Steps").get_by_role("button", name="Back")
-    page.get_by_role("toolbar", name="Steps").get_by_label("Steps a second").fill("8")
+    speed = page.get_by_role("toolbar", name="Steps").locator("input[type=range]")  # seen while it plays
+    speed.evaluate("input => { input.value = 8; input.dispatchEvent(new Event('input')); }")
     page.locator(".controls > output").click()
     page.locator(".st-key-translate_details").scroll_into_view_if_needed()
     page.keyboard.press("f")

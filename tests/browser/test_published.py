@@ -466,7 +466,7 @@ def test_all_of_it_is_within_the_window_light_and_dark_and_a_long_translation_is
                 page.emulate_media(color_scheme="dark" if dark else "light")
                 assert_within(page, name, size)
                 background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
-                assert (background == "rgb(11, 16, 22)") is dark, (name, size)
+                assert (background == "rgb(12, 18, 25)") is dark, (name, size)
     page.emulate_media(color_scheme="null")
     page = arrived(text=LONG)  # is read whole
     to_the_end(page, "translate")

@@ -101,6 +101,7 @@ def test_keys_are_the_boxs_while_one_types_and_step_after_a_click_elsewhere(open
     box(page).press("Enter")
     shows(page, path[3])
     example = list(transformer.steps(ckpt, "I am cold."))
+    box(page).focus()  # which offers the examples
     page.get_by_role("radio", name=example[0].text).click()
     shows(page, example[-1])
     expect(box(page)).to_have_value(example[0].text)

@@ -4,7 +4,7 @@ from math import exp, log
 import pytest
 
 from ui.figures import beam_figure, describe_beam, hypotheses_table, picked_node
-from ui.figures.palette import ACCENT, CLEAR, MUTED
+from ui.figures.palette import CLEAR, MARK, MUTED
 
 Node = namedtuple("Node", "place parent depth rank id piece log_probability total penalised state best")
 NODES = [
@@ -49,14 +49,14 @@ def test_a_box_says_its_token_and_total_and_hover_every_score(accepted):
 def test_what_lost_is_grey_and_the_best_path_in_the_accent():
     figure = beam_figure(NODES)
     found = boxes(figure)
-    assert [line == ACCENT for line in found.marker.line.color] == [node.best for node in NODES]
+    assert [line == MARK for line in found.marker.line.color] == [node.best for node in NODES]
     assert [ink == MUTED for ink in found.insidetextfont.color] == [node.state == "pruned" for node in NODES]
     assert found.marker.color[3] == CLEAR
     lost, kept, best = figure.data[:3]
     assert drawn_edges(lost) == [(0, 0, 1, 2)]
     assert drawn_edges(kept) == [(0, 0, 1, 1), (1, 1, 2, 1)]
     assert drawn_edges(best) == [(0, 0, 1, 0), (1, 0, 2, 0)]
-    assert best.line.color == ACCENT
+    assert best.line.color == MARK
     assert lost.line.dash
 
 

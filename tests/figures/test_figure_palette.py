@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ui.figures.palette import ACCENT, DIVERGING, diverging, ink_on, ramp
+from ui.figures.palette import DIVERGING, MARK, diverging, ink_on, ramp
 
 # the primaries as the common kinds of colour blindness see them (Machado, Oliveira and Fernandes 2009), linear RGB
 BLINDNESS = {
@@ -53,4 +53,4 @@ def test_the_two_signs_are_apart_from_each_other_and_from_the_accent_for_every_e
     for matrix in [np.eye(3), *map(np.array, BLINDNESS.values())]:
         for negative, _, positive in DIVERGING.values():
             assert apart(negative, positive, matrix) > 0.14
-            assert min(apart(negative, ACCENT, matrix), apart(positive, ACCENT, matrix)) > 0.09
+            assert min(apart(negative, MARK, matrix), apart(positive, MARK, matrix)) > 0.09

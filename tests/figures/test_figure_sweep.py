@@ -3,7 +3,7 @@
 import numpy as np
 
 from ui.figures import Panel, describe_sweep, picked_number, sweep_curves, sweep_results
-from ui.figures.palette import ACCENT
+from ui.figures.palette import MARK
 
 ROWS, COLUMNS = ["n_heads 1", "n_heads 2"], ["positions none", "<b>$x$"]
 
@@ -33,12 +33,12 @@ def test_results_are_cells_with_their_words_and_the_best_is_outlined():
     words = [["50%", "–"], ["75%", "25%"]]
     (cells,) = sweep_results(values, words, ROWS, COLUMNS, down="", across="", best=0.75, title="Accuracy").data
     assert list(cells.text) == ["50%", "–", "75%", "25%"]
-    assert [edge == ACCENT for edge in cells.marker.line.color] == [False, False, True, False]
+    assert [edge == MARK for edge in cells.marker.line.color] == [False, False, True, False]
     assert len({*cells.marker.color}) == 4
     assert picked_number({"selection": {"points": [{"customdata": cells.customdata[2]}]}}) == 2
     for same in (np.full((2, 2), 0.5), np.full((2, 2), np.nan)):
         (cells,) = sweep_results(same, words, ROWS, COLUMNS, down="", across="", best=0.5, title="").data
-        assert ACCENT not in cells.marker.line.color
+        assert MARK not in cells.marker.line.color
 
 
 def test_a_sentence_says_every_result_and_names_in_words_without_an_empty_one():

@@ -4,7 +4,7 @@ import { Vector } from "#view/svg.js";
 
 const WINDOW = [1440, 900];
 const SIZES = { scroller: [720, 520], side: [420, 520], "model-room": [1200, 760], flow: [900, 600] };
-const LETTER = { 400: 6.5, 600: 6.9, 700: 7.1 }; // px of 13, whatever the letter
+const LETTER = { 400: 6.5, 650: 7 }; // px of 13, whatever the letter
 
 class Element extends EventTarget {
   constructor(tagName) {

@@ -4,13 +4,23 @@ import { themeOf } from "#view/colours.js";
 import { matrixLayout, paintMatrix } from "#view/matrix.js";
 
 const written = [];
+let font = "";
+const isolates = /[\u2066-\u2069]/g; // which have no width
 const context = new Proxy(
   {
-    measureText: (text) => ({ width: 7 * text.length }),
+    measureText: (text) => ({
+      width: (7 * text.replace(isolates, "").length * Number(font.match(/([\d.]+)px/)[1])) / 13,
+    }),
     createImageData: (width, height) => ({ data: { buffer: new ArrayBuffer(4 * width * height) } }),
-    fillText: (text) => written.push(text.replace(/[\u2066-\u2069]/g, "")),
+    fillText: (text) => written.push(text.replace(isolates, "")),
   },
-  { get: (methods, name) => methods[name] ?? (() => {}), set: () => true },
+  {
+    get: (methods, name) => methods[name] ?? (() => {}),
+    set: (_, name, value) => {
+      if (name === "font") font = value;
+      return true;
+    },
+  },
 );
 globalThis.document = { createElement: () => ({ getContext: () => context }) };
 

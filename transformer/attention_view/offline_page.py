@@ -14,6 +14,7 @@ from transformer.attention_view.message import MODEL, Selection, about, path_of,
 from transformer.attention_view.model_message import model_alone
 from transformer.attention_view.script_bundle import JS, script
 from transformer.attention_view.shared import CHOICES
+from transformer.design import document_style, font_style
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling
 
 MODEL_VIEW = "#view/model/model_view.js"  # which is imported later
@@ -21,11 +22,10 @@ PART = 7 * 150_000  # bytes that are made text at once, which takes sixteen time
 HEAD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src
-'unsafe-inline'; img-src data: blob:">"""
+'unsafe-inline'; img-src data: blob:; font-src data:">"""
 PAGE = HEAD + """<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; font-family: system-ui, sans-serif; }}
-body {{ margin: 1rem; background: Canvas; color: CanvasText; }}
+<style>{style}
+body {{ margin: 1rem; }}
 </style></head><body><div class="{kind}"></div>
 <script type="application/octet-stream" id="message">{message}</script>
 <script type="module">
@@ -56,7 +56,8 @@ def page(source: AttentionSource, selection: Selection | None = None, *, exact: 
     message = text_of(squeezed.compress(whole_message) + squeezed.flush())
     title = html.escape(f"{about(drawn)['checkpoint'] or 'attention'} · {source.text[:60]}")
     kind, entry = ("step-view", "offline_steps.js") if steps else ("attention-view", "offline_picture.js")
-    return PAGE.format(title=title, kind=kind, script=_script(entry, bool(of_model)), message=message)
+    return PAGE.format(title=title, style=document_style() + font_style(), kind=kind, message=message,
+                       script=_script(entry, bool(of_model)))
 
 
 @cache

@@ -20,15 +20,15 @@ from transformer.attention_view.script_bundle import JS, script
 from transformer.attention_view.selected import at_end, in_range, in_words
 from transformer.attention_view.shared import CHOICES
 from transformer.attention_view.window import window
+from transformer.design import document_style
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling
 from transformer.inference.decoding_tree import FARTHEST, Branch, Choice, DecodingTree, Progress, go
 from transformer.inference.word_attention import Words
 
 SELECTION = tuple(field.name for field in fields(Selection))
 ENDS = 60  # characters of a branch's name
-FRAME = HEAD + """<style>
-body { margin: 0; padding: 4px; background: var(--st-background-color, Canvas); color: var(--st-text-color, CanvasText);
-  font-family: var(--st-font, system-ui, sans-serif); }
+FRAME = HEAD + f"""<style>{document_style()}
+body {{ margin: 0; padding: 4px; }}
 </style></head><body>
 <script type="module">
 SCRIPT

@@ -14,6 +14,7 @@ from typing import Literal
 from torch import nn
 
 from transformer.config import Kind, ModelConfig
+from transformer.design import DESIGN
 from transformer.formatting import how_many
 from transformer.model.models import Transformer
 from transformer.model.norms import NORMS, Norm
@@ -33,12 +34,8 @@ ABOVE = 0.16  # of a part, where its name stands
 WIDE_PART = 5.2  # width by height of an attention when its layer fills a window
 OUT, IN = 0.2, 0.72  # where a part's result leaves a row, and where it reads, from its top
 # Of each type of block, and of cross-attention: what it is filled with, and its line.
-COLOURS: dict[str, tuple[str, str]] = {
-    "attention": ("#e1eef8", "#2f6c9f"), "cross": ("#dcf1ee", "#12796b"), "memory": ("#dcf1ee", "#12796b"),
-    "feed_forward": ("#e4f2e6", "#3c7c48"), "norm": ("#fdf6d3", "#9a8420"), "embedding": ("#f7e6ee", "#9c4570"),
-    "positions": ("#f7e6ee", "#9c4570"), "segments": ("#f7e6ee", "#9c4570"), "tokens": ("#ffffff", "#3c4048"),
-    "answer": ("#ffffff", "#3c4048")}
-OTHERS = ("#ece8f6", "#66539c")  # what is made of the last rows
+COLOURS: dict[str, tuple[str, str]] = {name: (fill, line) for name, (fill, line) in DESIGN["blocks"].items()}
+OTHERS = COLOURS.pop("others")  # what is made of the last rows
 ATTENTIONS: dict[Kind, str] = {"encoder": "self-attention", "decoder": "masked self-attention",
                                "cross": "cross-attention"}
 STACKS = {"encoder": "Encoder", "decoder": "Decoder"}

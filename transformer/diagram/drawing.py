@@ -12,6 +12,7 @@ from os import PathLike
 from pathlib import Path
 
 from transformer.config import ModelConfig
+from transformer.design import colour
 from transformer.diagram.blocks import COLOURS, Block, Heads, Shape, model_blocks
 from transformer.diagram.repeats import Cycle, Run, drawn_once, layer_numbers
 from transformer.diagram.text_width import FAMILY, fitted, text_width, wrapped
@@ -26,8 +27,8 @@ STREAM, NORM, NORM_HALF, PART = 24.0, 57.0, 20.0, 82.0  # in a frame: stream, no
 PAD, TALL_NORM, SUM = 5.0, 13.0, 4.6  # inside boxes; the height of a norm; the radius of a sum
 MOST_HEAD, HEADS_TALL = 10.0, 34.0  # the side of a head's square, and all rows of them
 
-INK, FAINT, LINES = "#1f2329", "#555b66", "#3c4048"
-FRAME = "#f6f6f8", "#a9adb8"
+PAPER, INK, FAINT, LINES = colour("paper"), colour("ink"), colour("quiet"), COLOURS["tokens"][1]
+FRAME = colour("tint"), colour("edge")
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class _Canvas:
     def circle(self, x: float, y: float, title: str) -> None:
         """A sum."""
         self.shapes.append(f'<g stroke="{LINES}" stroke-width="0.9"><circle cx="{x:.2f}" cy="{-y:.2f}" r="{SUM}" '
-                           f'fill="#fff"><title>{escape(title)}</title></circle><path fill="none" '
+                           f'fill="{PAPER}"><title>{escape(title)}</title></circle><path fill="none" '
                            f'pointer-events="none" d="M{x - 2.6:.2f} {-y:.2f}h5.2M{x:.2f} {-y - 2.6:.2f}v5.2"/></g>')
 
 
@@ -180,7 +181,7 @@ class _Drawing:
         height = canvas.top + EDGE
         body = "\n".join([*canvas.lines, *canvas.shapes])
         ground = "" if transparent else (
-            f'<rect y="{-height:.2f}" width="{self.width:g}" height="{height:.2f}" fill="#ffffff"/>\n')
+            f'<rect y="{-height:.2f}" width="{self.width:g}" height="{height:.2f}" fill="{PAPER}"/>\n')
         description = self.whole.note
         svg = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width:g}pt" height="{height:.2f}pt" '
                f'viewBox="0 {-height:.2f} {self.width:g} {height:.2f}" font-family="{FAMILY}" role="img">\n'

@@ -13,6 +13,7 @@ import orjson
 from transformer.attention_view.offline_page import texts_of
 from transformer.attention_view.script_bundle import script
 from transformer.checkpoint import Checkpoint, load
+from transformer.design import document_style, font_style
 from transformer.diagram.blocks import model_blocks
 from transformer.inference.sampling_settings import SETTINGS
 from transformer.jobs.run_files import replace
@@ -29,7 +30,7 @@ JS = Path(__file__).parent / "js"
 PAGE = Template("""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src $hashes; worker-src blob:; \
-style-src $style_hash; img-src data: blob:; base-uri 'none'; form-action 'none'">
+style-src $style_hash; img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'">
 <meta name="referrer" content="no-referrer"><title>$title</title>
 <style>$style</style></head><body><div id="page"><p class="said">Opening …</p><noscript>$cannot</noscript>
 <p class="said problem" id="cannot" hidden>$cannot</p></div>
@@ -41,7 +42,7 @@ $packed
 </body></html>
 """)
 CANNOT = ("This page cannot start: the file is incomplete, scripts are blocked, or the browser is too old. Download "
-          "the file again, or try Firefox 128, Chrome 122, Safari 17.4 or later.")
+          "the file again, or try Firefox 128, Chrome 123, Safari 17.5 or later.")
 
 
 def publish(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | str, out: Path | str) -> Path:
@@ -74,7 +75,8 @@ def page(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | st
         counts = Counter(one["title"] for one in models)
         for one in models:
             one["title"] = one[key] if counts[one["title"]] > 1 else one["title"]
-    own, style = script(JS / "page.js", along=["#view/model/model_view.js"]), (JS / "page.css").read_text("utf-8")
+    own = script(JS / "page.js", along=["#view/model/model_view.js"])
+    style = document_style() + font_style() + (JS / "page.css").read_text("utf-8")
     return PAGE.substitute(
         title=html.escape(f"{models[0]['title']} · Heads Up"), cannot=html.escape(CANNOT), script=own, watch=WATCH,
         hashes=f"{_hash(WATCH)} {_hash(own)}", style=style, style_hash=_hash(style),

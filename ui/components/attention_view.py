@@ -36,7 +36,7 @@ CELL_CHOSEN = "cell_chosen"  # and whether one has just been clicked
 MOST_CHOICES = 20  # of one message, the last: more than anybody presses while a page is behind
 # what stands there until the script has come: the step view's own size, so that nothing moves when it does
 BONES = ('<div class="step-view" style="min-height: max(430px, calc(100dvh - 190px)); border-radius: 8px; '
-         'background: rgba(128, 128, 128, .08)"></div>')
+         'background: var(--tint)"></div>')
 
 _step_view = component("step_view", JS / "step_view.js", BONES)
 _attention_view = component("attention_view", JS / "view.js", '<div class="attention-view"></div>')

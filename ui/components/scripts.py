@@ -15,11 +15,12 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.attention_view.script_bundle import script
+from transformer.design import FONT
 
 HERE = Path(__file__).parent / "js"
 SERVED = "HEADSUP_SCRIPTS_SERVED"  # set in the environment of a server that does
-# Messages that come before the script has are shown in any order by a browser: only the last of them is. What a component
-# says once its page is left (shell.js) would go out as said on that page, and Streamlit would come back to it.
+# Messages that come before the script has are shown in any order by a browser: only the last of them is. What a
+# component says once its page is left (shell.js) would go out as said on that page, and Streamlit would go back to it.
 LEADS = """export default async (component) => {{
   const {{ host }} = component.parentElement;
   host.headsUpLast = component;
@@ -34,7 +35,7 @@ LEADS = """export default async (component) => {{
   return leave;
 }};
 """
-scripts: dict[str, str] = {}  # name with a hash -> what is served under it
+scripts: dict[str, bytes] = {}  # name with a hash -> what is served under it
 
 
 def component(name: str, entry: Path, html: str) -> Callable:
@@ -48,14 +49,20 @@ def kept_script(name: str, entry: Path) -> str:
     return _keep(name, script(entry, _address))
 
 
+def kept_font() -> str:
+    """The file under which the font of pages without Streamlit is served."""
+    return _keep(FONT.stem, FONT.read_bytes(), FONT.suffix)
+
+
 @cache
 def _address(module: Path) -> str:
     """Where a script finds another beside it."""
     return f"./{_keep(module.stem, script(module, _address))}"
 
 
-def _keep(name: str, text: str) -> str:
-    """Have a text served; returns the name of its file."""
-    file = f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.js"
-    scripts[file] = text
+def _keep(name: str, content: str | bytes, suffix: str = ".js") -> str:
+    """Have a file served; returns its name."""
+    content = content.encode() if isinstance(content, str) else content
+    file = f"{name}-{hashlib.sha256(content).hexdigest()[:16]}{suffix}"
+    scripts[file] = content
     return file

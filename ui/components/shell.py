@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from transformer.design import property_style
 from ui.components.scripts import HERE, component
 from ui.page.link import go_to, open_view
 from ui.page.pages import EVERY_PAGE, GROUPS, HOME, PAGES
@@ -26,7 +27,7 @@ _shell = component("shell", HERE / "shell.js", "<span hidden></span>")
 def show_shell(page: str) -> None:
     """Before any page: nothing to see, and listeners that are made anew as pages change. Goes to the page of a saved
     view that has come."""
-    st.html(f"<style>{STYLE}{_menu_style()}</style>")
+    st.html(f"<style>{property_style()}{STYLE}{_menu_style()}</style>")
     with st.container(key="shell"):
         sent = _shell(key=SCRIPT, data={"page": page, "pages": [*EVERY_PAGE], "main": HOME.name, "largest": LARGEST,
                                             "terms": TERMS}, on_view_change=lambda: None,

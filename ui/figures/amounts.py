@@ -10,14 +10,16 @@ from ui.figures.frame import TEXT
 from ui.figures.palette import BAR, CATEGORICAL
 
 STYLE = """<style>
-.shares.shares { margin: 0; padding: 0; font-size: 15px; font-variant-numeric: tabular-nums; }
-.shares figcaption { font-size: 17px; font-weight: 700; padding-bottom: .4rem; }
-.shares figcaption small { font-size: 14px; font-weight: 400; }
-.shares .bar { display: flex; height: 1.6rem; border-radius: .3rem; overflow: hidden; }
+.shares.shares { margin: 0; padding: 0; font-size: var(--body); font-variant-numeric: tabular-nums; }
+.shares figcaption { font-size: var(--body); font-weight: var(--bold); padding-bottom: .4rem; }
+.shares figcaption small { font-size: var(--small); font-weight: 400; }
+.shares .bar { display: flex; height: 1.6rem; border-radius: var(--radius); overflow: hidden; }
 .shares .bar span { min-width: 2px; }
-.shares ul { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .5rem 0 0; padding: 0; }
+.shares ul { list-style: none; display: flex; flex-wrap: wrap; gap: var(--gap-1) var(--gap-3);
+  margin: .5rem 0 0; padding: 0; }
 .shares li { margin: 0; padding: 0; }
-.shares li b { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: .15em; }
+.shares li b { display: inline-block; width: .8em; height: .8em; margin-right: .4em;
+  border-radius: var(--radius-cell); }
 </style>"""
 
 

@@ -6,10 +6,11 @@ from html import escape
 
 import numpy as np
 
+from transformer.design import colour
 from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
 from ui.figures.html_table import table, tag, token, tr
 from ui.figures.labels import axis_label, cell_label, head_label, how_many, part_of_one, plain_label
-from ui.figures.palette import ACCENT, ALLOWED, CLEAR, FORBIDDEN, INK, MUTED, ZERO, colorscale, ink_on, ramp
+from ui.figures.palette import ALLOWED, CLEAR, FORBIDDEN, INK, MARK, MUTED, ZERO, colorscale, ink_on, ramp
 
 LABELLED = 60  # tokens along an axis; with more, positions are marked and hover has the tokens
 KEYS, QUERIES = 24, 40  # labels with room side by side on a phone, and below each other anywhere
@@ -50,7 +51,8 @@ def mask_matrix(mask: np.ndarray, queries: list[str], keys: list[str], *, title:
     if max(mask.shape) <= NUMBERED:
         rows, columns = np.nonzero(mask)
         traces.append({"type": "scatter", "mode": "text", "x": columns, "y": rows, "text": ["✓"] * len(rows),
-                       "textfont": {"size": TEXT + 4, "color": "#ffffff"}, "hoverinfo": "skip", "showlegend": False})
+                       "textfont": {"size": TEXT + 4, "color": colour("paper")}, "hoverinfo": "skip",
+                       "showlegend": False})
     return matrix(traces, queries, keys, newest=False, legend_at=6, title=title, source=source, dark=dark)
 
 
@@ -137,7 +139,7 @@ def matrix(traces: list[dict], queries: list[str], keys: list[str], *, newest: b
     # on a phone the labels are upright
     upright = len(keys) <= LABELLED and (upright or len(keys) > KEYS or LETTER * len(keys) * max(letters) > 250)
     outline = {"type": "rect", "x0": -0.5, "x1": len(keys) - 0.5, "y0": len(queries) - 1.5, "y1": len(queries) - 0.5,
-               "line": {"color": ACCENT, "width": 3}}
+               "line": {"color": MARK, "width": 3}}
     if newest:
         down[-1] = f"<b>{down[-1]}</b>"
     x_marks, y_marks = _marks(keys, KEYS), _marks(queries, QUERIES)
@@ -190,19 +192,19 @@ MOST = 48      # tokens along a side
 def _style(dark: bool | None) -> str:
     return f"""<style>
 .weight-grid.weight-grid {{ margin: 0; overflow: auto; max-width: 100%; scrollbar-width: thin; }}
-.weight-grid table {{ border-collapse: separate; border-spacing: 2px; margin: 0; font-size: 14px; line-height: 1;
-  font-variant-numeric: tabular-nums; }}
+.weight-grid table {{ border-collapse: separate; border-spacing: 2px; margin: 0; font-size: var(--small);
+  line-height: 1;  font-variant-numeric: tabular-nums; }}
 .weight-grid th, .weight-grid td {{ border: 0; padding: 0 3px; text-align: center; white-space: pre; }}
-.weight-grid th {{ font-weight: 500; background: {ZERO[bool(dark)]}; }}
+.weight-grid th {{ font-weight: 400; background: {ZERO[bool(dark)]}; }}
 .weight-grid thead th {{ position: sticky; top: 0; z-index: 1; vertical-align: bottom; padding: 2px; }}
 .weight-grid.tall thead th bdi {{ writing-mode: vertical-rl; text-orientation: sideways;
   transform: rotate(180deg); }}
 .weight-grid tbody th {{ position: sticky; left: 0; text-align: right; padding-right: 6px; }}
 .weight-grid tbody th i {{ font-style: normal; opacity: .65; }}
-.weight-grid td {{ min-width: var(--wide); height: var(--high); border-radius: 2px; }}
+.weight-grid td {{ min-width: var(--wide); height: var(--high); border-radius: var(--radius-cell); }}
 .weight-grid.small td {{ padding: 0; }}
-.weight-grid.small table {{ font-size: 13px; }}
-.weight-grid td.masked {{ background: repeating-linear-gradient(135deg, rgba(140, 146, 155, .3) 0 2px, transparent 2px
+.weight-grid.small table {{ font-size: var(--small); }}
+.weight-grid td.masked {{ background: repeating-linear-gradient(135deg, var(--line) 0 2px, transparent 2px
   7px); }}
 </style>"""
 

@@ -8,12 +8,12 @@ import numpy as np
 from ui.figures.frame import TEXT, Finished, axis, framed, picked_number
 from ui.figures.html_table import heading, numeric_table, tag, tr
 from ui.figures.labels import axis_label, how_many, plain_label, plotly_text
-from ui.figures.palette import ACCENT, CLEAR, INK, MUTED, ink_on, ramp
+from ui.figures.palette import CLEAR, INK, MARK, MUTED, faint, ink_on, ramp
 from ui.figures.probabilities import percent
 
 COLUMN, ROW = 128, 48  # px of the page: a step, a rank
 BOX, TALL = 0.72, 0.8  # the part of a column and of a row
-FAINT = "rgba(140, 146, 155, 0.55)"  # edges to pruned nodes
+FAINT = faint(MUTED, 0.55)  # edges to pruned nodes
 LONGEST = 9            # characters of a token in its box; the tooltip has all of it
 STATES = {"kept": "kept: it continued", "open": "still open when the search stopped", "ended": "ended",
           "pruned": "pruned: not among the best"}
@@ -33,7 +33,7 @@ def beam_figure(nodes: Sequence, *, here: int | None = None, title: str = "Beam 
         lost, root = node.state == "pruned", node.parent is None
         fills.append(CLEAR if lost or root else f"rgb({red}, {green}, {blue})")
         inks.append(MUTED if lost else ink if root else text)
-        outlines.append(ACCENT if node.best else MUTED)
+        outlines.append(MARK if node.best else MUTED)
         widths.append(3 if node.best else 1)
     boxes = {"type": "bar", "orientation": "h", "base": [node.depth - BOX / 2 for node in nodes],
              "x": [BOX] * len(nodes), "y": [node.rank for node in nodes], "width": TALL,
@@ -48,7 +48,7 @@ def beam_figure(nodes: Sequence, *, here: int | None = None, title: str = "Beam 
              "marker": {"color": CLEAR, "line": {"color": ink, "width": 3}}} for node in nodes if node.place == here]
     lines = [_edges(nodes, lambda node: node.state == "pruned", color=FAINT, width=1, dash="dot"),
              _edges(nodes, lambda node: node.state != "pruned" and not node.best, color=MUTED, width=2),
-             _edges(nodes, lambda node: node.best, color=ACCENT, width=4)]
+             _edges(nodes, lambda node: node.best, color=MARK, width=4)]
     return framed(
         [*lines, *ring, boxes], title=title, source=source, dark=dark, height=ROW * ranks, top=34, bottom=6,
         showlegend=False, yaxis=axis(range=[ranks - 0.5, -0.5], visible=False),

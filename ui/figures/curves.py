@@ -8,7 +8,7 @@ import numpy as np
 
 from ui.figures.chart import Chart, chart_of, ground, ink_of, points, rule, themed
 from ui.figures.frame import TEXT
-from ui.figures.palette import ACCENT, CATEGORICAL, INK, MUTED
+from ui.figures.palette import CATEGORICAL, INK, MARK, MUTED
 
 
 def lines(series: dict[str, Sequence[float]], *, across: str, up: str, title: str, source: str = "", first: float = 0,
@@ -94,6 +94,6 @@ def spectrum(values: Sequence[float], *, name: str, others: Mapping[str, Sequenc
     behind = chart_of(points(others, first=1)).mark_line(color=MUTED, strokeWidth=1, opacity=0.7).encode(
         *places, detail="name:N", tooltip=tooltip)
     front = chart_of(points({name: values}, first=1)).mark_line(
-        color=ACCENT, strokeWidth=2.5, point={"color": ACCENT, "size": 30}).encode(*places, tooltip=tooltip)
+        color=MARK, strokeWidth=2.5, point={"color": MARK, "size": 30}).encode(*places, tooltip=tooltip)
     chart = alt.layer(*[behind] * bool(others), front).interactive()
     return themed(chart, title=title, source=source, dark=dark, height=280)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ui.figures.html_table import Caption, header_rows, heading, table, tag, tr
 from ui.figures.labels import plain_label, words_label
-from ui.figures.palette import ACCENT, ZERO, ink_on, ramp
+from ui.figures.palette import MARK, ZERO, ink_on, ramp
 from ui.figures.probabilities import some_percent
 
 SHORT = 9  # characters of a token in its cell; the tooltip has all of it
@@ -48,28 +48,29 @@ class Following:
 def _style(dark: bool | None) -> str:
     return f"""<style>
 .depths.depths {{ margin: 0; max-width: 100%; }}
-.depths figcaption {{ font-size: 17px; font-weight: 700; padding-bottom: .4rem; }}
-.depths figcaption small {{ display: block; font-size: 13px; font-weight: 400; }}
+.depths figcaption {{ font-size: var(--body); font-weight: var(--bold); padding-bottom: .4rem; }}
+.depths figcaption small {{ display: block; font-size: var(--small); font-weight: 400; }}
 .depths .box {{ overflow: auto; max-width: 100%; padding-bottom: 4px; }}
 /* opens at the chosen column: without a script only snapping scrolls there; after that the box scrolls freely */
 .depths .box {{ animation: depths-open .1s; }}
 .depths thead .chosen {{ scroll-snap-align: center; }}
 @keyframes depths-open {{ from, to {{ scroll-snap-type: x mandatory; }} }}
-.depths table {{ border-collapse: separate; border-spacing: 2px; font-size: 16px; line-height: 1.25; margin: 0;
+.depths table {{ border-collapse: separate; border-spacing: 2px; font-size: var(--body); line-height: 1.25; margin: 0;
   font-variant-numeric: tabular-nums; }}
 .depths th, .depths td {{ border: 0; padding: .2em .4em; text-align: center; white-space: pre; min-width: 3.2em; }}
-.depths th {{ font-weight: 500; font-size: 15px; }}
+.depths th {{ font-weight: 400; font-size: var(--body); }}
 .depths tbody th, .depths tfoot th:first-child, .depths thead th:first-child {{ position: sticky; left: 0;
   text-align: right; background: {ZERO[bool(dark)]}; }}
-.depths td small, .depths thead small {{ display: block; font-size: 13px; font-weight: 400; }}
-.depths td:is(.final, .followed) bdi {{ font-weight: 750; text-decoration: underline; text-underline-offset: 3px; }}
-.depths .chosen {{ box-shadow: 0 0 0 2px {ACCENT}; }}
-.depths tfoot td {{ font-weight: 750; }}
-.depths .scale {{ display: flex; align-items: center; gap: .5rem; font-size: 14px; padding-top: .5rem;
+.depths td small, .depths thead small {{ display: block; font-size: var(--small); font-weight: 400; }}
+.depths td:is(.final, .followed) bdi {{ font-weight: var(--bold); text-decoration: underline;
+  text-underline-offset: 3px; }}
+.depths .chosen {{ box-shadow: 0 0 0 2px {MARK}; }}
+.depths tfoot td {{ font-weight: var(--bold); }}
+.depths .scale {{ display: flex; align-items: center; gap: var(--gap-2); font-size: var(--small); padding-top: .5rem;
   flex-wrap: wrap; }}
 @media (max-width: 640px) {{ .depths tbody th span {{ display: none; }}
   .depths th, .depths td {{ min-width: 2.6em; }} }}
-.depths .scale i {{ display: inline-block; width: 9rem; height: .8rem; border-radius: .2rem; }}
+.depths .scale i {{ display: inline-block; width: 9rem; height: .8rem; border-radius: var(--radius-cell); }}
 </style>"""
 
 

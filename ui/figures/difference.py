@@ -8,7 +8,7 @@ from ui.figures.attention import NUMBERED, WHERE, matrix, stripes
 from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
 from ui.figures.html_table import header_rows, heading, numeric_table, tag, tr
 from ui.figures.labels import axis_label, how_many, plain_label
-from ui.figures.palette import ACCENT, diverging, diverging_scale, ink_on
+from ui.figures.palette import MARK, diverging, diverging_scale, ink_on
 
 UNLIKE = "≠"
 LEAST = 0.01  # the smallest end of the scale, so that rounding errors form no pattern
@@ -115,7 +115,7 @@ def difference_tiles(first: np.ndarray, second: np.ndarray, queries: Sequence[st
     if chosen and chosen[0] in layers and chosen[1] < heads:
         top, left = layers.index(chosen[0]) * tall - 0.75, chosen[1] * wide - 0.75
         shapes = [{"type": "rect", "x0": left, "x1": left + columns + 0.5, "y0": top, "y1": top + rows + 0.5,
-                   "line": {"color": ACCENT, "width": 2}}]
+                   "line": {"color": MARK, "width": 2}}]
     height = int(min(640, max(80 * count, 700 / heads * rows / columns * count)))
     many = heads > MOST_NAMED
     return framed([heatmap], title=title, source=source, dark=dark, height=height, top=34 + 24 * many, bottom=70,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ui.figures.labels import how_many, plain_label
-from ui.figures.palette import ACCENT, CATEGORICAL, MUTED
+from ui.figures.palette import CATEGORICAL, MUTED
 from ui.figures.probabilities import some_percent
 
 COLOURS = {"encoder": CATEGORICAL[2], "decoder": CATEGORICAL[0], "cross": CATEGORICAL[3]}  # dashes differ too
@@ -48,7 +48,7 @@ def flow_picture(dots: Sequence[Dot], threads: Sequence[Thread], tokens: Mapping
               for name, columns in tokens.items()]
     return {"dots": [dot._asdict() for dot in dots], "threads": [thread._asdict() for thread in threads],
             "stacks": stacks, "kinds": [kind for kind in COLOURS if any(thread.kind == kind for thread in threads)],
-            "colours": (LIGHTER if dark else COLOURS) | {"other": MUTED}, "accent": ACCENT, "answer": answer,
+            "colours": (LIGHTER if dark else COLOURS) | {"other": MUTED}, "answer": answer,
             "chosen": chosen, "alt": alt}
 
 

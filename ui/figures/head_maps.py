@@ -8,7 +8,7 @@ import numpy as np
 
 from ui.figures.html_table import header_rows, heading, numeric_table, tag, tr
 from ui.figures.labels import cell_label, head_label, plain_label
-from ui.figures.palette import ACCENT, INK, diverging, ink_on, ramp
+from ui.figures.palette import INK, ZERO, diverging, ink_on, ramp
 
 SHADES = 65       # of a scale; odd, so that a diverging one has a middle
 LEAST_SHARE = 0.25  # the smallest end of a scale of weights, so that noise forms no pattern
@@ -79,8 +79,8 @@ def head_maps(cards: Sequence[dict], *, alt: str, source: str, origin: str = "",
     switched. origin: the source in full, for files and as a tooltip. columns: the most cards side by side. listed: only
     the chosen card is large, beside a list of all."""
     scales = {"ramp": ramp(SHADES, dark=dark), "diverging": diverging(SHADES, dark=dark)}
-    return {"cards": list(cards), "alt": alt, "source": source, "origin": origin or source, "accent": ACCENT,
-            "ink": INK[bool(dark)], "paper": "#0e1117" if dark else "#ffffff", "chosen": chosen and list(chosen),
+    return {"cards": list(cards), "alt": alt, "source": source, "origin": origin or source,
+            "ink": INK[bool(dark)], "paper": ZERO[bool(dark)], "chosen": chosen and list(chosen),
             "chosenCard": chosen_card, "columns": columns, "listed": listed,
             "crossed": [":".join(map(str, head)) for head in crossed],
             **{name: ["#" + bytes(shade.tolist()).hex() for shade in shades] for name, shades in scales.items()},

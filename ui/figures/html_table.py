@@ -8,25 +8,26 @@ from html import escape
 from typing import NamedTuple
 
 from ui.figures.labels import LONGEST, plain_label
-from ui.figures.palette import ACCENT
+from ui.figures.palette import MARK
 
 NUMBERS_STYLE = f"""<style>
-.number-table {{ overflow: auto; max-width: 100%; max-height: 34rem; font-size: 15px; }}
+.number-table {{ overflow: auto; max-width: 100%; max-height: 34rem; font-size: var(--body); }}
 .number-table table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
 .number-table caption {{ text-align: left; padding-bottom: .4em; caption-side: top; }}
 .number-table th, .number-table td {{ padding: .2em .7em; text-align: right; white-space: nowrap;
-  border-bottom: 1px solid rgba(128, 128, 128, .25); }}
-.number-table th {{ font-weight: 600; }}
+  border-bottom: 1px solid var(--tint); }}
+.number-table th {{ font-weight: var(--bold); }}
 .number-table thead th {{ vertical-align: bottom; }}
-.number-table th[colspan] {{ text-align: center; border-left: 1px solid rgba(128, 128, 128, .25); }}
-.number-table .marked {{ font-weight: 700; box-shadow: inset 0 0 0 2px {ACCENT}; border-radius: 2px; }}
-.number-table .chosen {{ font-weight: 700; }}
-.number-table .total {{ border-top: 2px solid rgba(128, 128, 128, .5); }}
+.number-table th[colspan] {{ text-align: center; border-left: 1px solid var(--tint); }}
+.number-table .marked {{ font-weight: var(--bold); box-shadow: inset 0 0 0 2px {MARK};
+  border-radius: var(--radius-cell); }}
+.number-table .chosen {{ font-weight: var(--bold); }}
+.number-table .total {{ border-top: 2px solid var(--tint); }}
 .number-table .text {{ text-align: left; }}
 .number-table td[data-masked] {{ opacity: .5; font-style: italic; }}
-.number-table td.token {{ text-align: left; border: 1px solid rgba(128, 128, 128, .45); }}
-.number-table td.pad {{ opacity: .75; font-style: italic; border: 1px solid rgba(128, 128, 128, .25); background:
-  repeating-linear-gradient(135deg, rgba(140, 146, 155, .3) 0 3px, transparent 3px 8px); }}
+.number-table td.token {{ text-align: left; border: 1px solid var(--tint); }}
+.number-table td.pad {{ opacity: .75; font-style: italic; border: 1px solid var(--tint); background:
+  repeating-linear-gradient(135deg, var(--line) 0 3px, transparent 3px 8px); }}
 </style>"""
 
 

@@ -9,7 +9,7 @@ from PIL import Image
 
 from ui.figures.frame import Finished, axis, framed
 from ui.figures.labels import axis_label, plain_label
-from ui.figures.palette import ACCENT, ALLOWED, CLEAR, MUTED
+from ui.figures.palette import ALLOWED, CLEAR, MARK, MUTED
 
 TILE = 48   # px of the picture, the side of one mask
 GAP = 6     # px of the picture, between masks
@@ -30,7 +30,7 @@ def mask_grid(masks: dict[str, np.ndarray], pairs: Sequence[str], *, selected: i
                "base": [row * step - GAP / 2 for row in range(len(pairs)) for _ in masks],
                "hovertext": [text for row in counts for text in row], "hovertemplate": "%{hovertext}<extra></extra>"}
     outline = {"type": "rect", "x0": -GAP / 2, "x1": width + GAP / 2, "y0": selected * step - GAP / 2,
-               "y1": selected * step + TILE + GAP / 2, "line": {"color": ACCENT, "width": 3}}
+               "y1": selected * step + TILE + GAP / 2, "line": {"color": MARK, "width": 3}}
     names = [f"<b>{at + 1}</b>" if at == selected else str(at + 1) for at in range(len(pairs))]
     return framed(
         [picture, targets], title=title, source=source, dark=dark, height=ROW * len(pairs), top=58, bottom=6,

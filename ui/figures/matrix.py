@@ -11,7 +11,7 @@ import numpy as np
 
 from ui.figures.html_table import heading, table, tag, token, tr
 from ui.figures.labels import part_of_one, plain_label
-from ui.figures.palette import ACCENT, CATEGORICAL, ZERO, diverging, ink_on, ramp
+from ui.figures.palette import CATEGORICAL, MARK, diverging, ink_on, ramp
 
 SHADES = 24   # of each sign, and of weights
 NARROW = 12   # columns; wider matrices are set smaller
@@ -19,44 +19,44 @@ LETTER = 6.5  # px, about the width of a character
 CELL, SMALL = 46, 37  # px, the width of a number's cell, and of one set smaller
 
 LAYOUT = f"""
-.matrices {{ display: flex; flex-wrap: wrap; gap: .9rem 2rem; container-type: inline-size; --scale: 1; }}
+.matrices {{ display: flex; flex-wrap: wrap; gap: var(--gap-3) var(--gap-4); container-type: inline-size; --scale: 1; }}
 .matrices > .spelled {{ flex: 1 1 18rem; align-self: center; }}
 .matrix {{ margin: 0; min-width: 0; max-width: 100%; }}
-.matrix figcaption {{ font-size: 15px; padding-bottom: .3em; }}
-.matrix figcaption b {{ font-weight: 650; }}
-.matrix .shape {{ font-family: var(--st-code-font, monospace); }}
-.matrix .note {{ opacity: .85; font-size: 14px; }}
-.matrix .sign {{ display: inline-block; vertical-align: bottom; overflow: hidden; white-space: nowrap; font-size: 14px;
-  max-width: clamp(0px, (var(--needs) * var(--scale) * 1px - 100cqw) * 999, 11em); }}
+.matrix figcaption {{ font-size: var(--body); padding-bottom: .3em; }}
+.matrix figcaption b {{ font-weight: var(--bold); }}
+.matrix .shape {{ font-family: var(--code); }}
+.matrix .note {{ opacity: .85; font-size: var(--small); }}
+.matrix .sign {{ display: inline-block; vertical-align: bottom; overflow: hidden; white-space: nowrap;
+  font-size: var(--small); max-width: clamp(0px, (var(--needs) * var(--scale) * 1px - 100cqw) * 999, 11em); }}
 .matrix .box {{ overflow-x: auto; max-width: 100%; padding-bottom: 2px; }}
-.matrix table {{ border-collapse: separate; border-spacing: 1px; font-size: 15px; line-height: 1.3; margin: 0;
+.matrix table {{ border-collapse: separate; border-spacing: 1px; font-size: var(--body); line-height: 1.3; margin: 0;
   font-variant-numeric: tabular-nums; }}
-.matrix.wide table {{ font-size: 13px; }}
+.matrix.wide table {{ font-size: var(--small); }}
 .matrix th, .matrix td {{ padding: .16em .32em; text-align: right; white-space: nowrap; border: 0;
   min-width: 2.95em; }}
 .matrix.wide th, .matrix.wide td {{ padding: .16em .2em; min-width: 2.7em; }}
-.matrix th {{ font-weight: 500; }}
-.matrix thead th {{ opacity: .8; text-align: center; font-size: max(13px, .93em); }}
+.matrix th {{ font-weight: 400; }}
+.matrix thead th {{ opacity: .8; text-align: center; font-size: var(--small); }}
 .matrix thead th.group {{ text-align: left; border-left: 2px solid currentColor; padding-left: .4em; }}
 .matrix thead td, .matrix tbody th {{ min-width: 0; }}
 .matrix tbody th {{ position: sticky; left: 0; text-align: right; padding: .16em .6em .16em .5em; }}
-.matrix td.sum {{ font-weight: 650; padding-left: .7em; }}
-.matrix td.off {{ color: #d62728; }}
-.matrix .chosen th {{ font-weight: 750; box-shadow: inset 4px 0 {ACCENT}; }}
-.matrix tr.chosen td {{ box-shadow: inset 0 2px {ACCENT}, inset 0 -2px {ACCENT}; }}
-.matrix td.chosen, .matrix tr.chosen td.chosen {{ box-shadow: none; outline: 3px solid {ACCENT}; outline-offset: -2px;
-  font-weight: 750; }}
-@media (max-width: 640px) {{ .matrices {{ column-gap: 1rem; --scale: .87; }}
-  .matrix table {{ font-size: 13px; }} }}
-.matrix .masked {{ background: repeating-linear-gradient(135deg, rgba(140, 146, 155, .38) 0 2px,
-  rgba(140, 146, 155, .08) 2px 7px); }}
+.matrix td.sum {{ font-weight: var(--bold); padding-left: .7em; }}
+.matrix td.off {{ color: var(--wrong); }}
+.matrix .chosen th {{ font-weight: var(--bold); box-shadow: inset 4px 0 {MARK}; }}
+.matrix tr.chosen td {{ box-shadow: inset 0 2px {MARK}, inset 0 -2px {MARK}; }}
+.matrix td.chosen, .matrix tr.chosen td.chosen {{ box-shadow: none; outline: 3px solid {MARK}; outline-offset: -2px;
+  font-weight: var(--bold); }}
+@media (max-width: 640px) {{ .matrices {{ column-gap: var(--gap-3); --scale: .87; }}
+  .matrix table {{ font-size: var(--small); }} }}
+.matrix .masked {{ background: repeating-linear-gradient(135deg, var(--line) 0 2px,
+  transparent 2px 7px); }}
 """
 
 
 def matrix_style(*, dark: bool | None = None) -> str:
-    """The style of all `number_matrix` on a page; --page is the page's own colour."""
-    rules = [LAYOUT, f".stMain {{ --page: {ZERO[bool(dark)]}; }} .matrix tbody th {{ background: var(--page); }}",
-             ".matrix td.off { color: #ff8a80; }" if dark else ""]
+    """The style of all `number_matrix` on a page."""
+    rules = [LAYOUT, ".matrix tbody th { background: var(--paper); }",
+             ".matrix td.off { color: var(--wrong); }" if dark else ""]
     for prefix, shades in (("s", diverging(2 * SHADES + 1, dark=dark)), ("w", ramp(SHADES + 1, dark=dark))):
         rules += [f".{prefix}{at}{{background:rgb({r},{g},{b});color:{ink}}}"
                   for at, ((r, g, b), ink) in enumerate(zip(shades, ink_on(shades), strict=True))]
@@ -164,10 +164,10 @@ _HEADS = "".join(f".blocks .head{at} {{ background: {colour}; color: {ink}; }}\n
                  for at, (colour, ink) in enumerate(zip(CATEGORICAL, ink_on(_SHADES), strict=True)))
 BLOCKS_STYLE = f"""<style>
 .blocks {{ overflow-x: auto; max-width: 100%; }}
-.blocks table {{ border-collapse: separate; border-spacing: 3px; font-size: 14px; margin: 0; }}
-.blocks caption {{ text-align: left; font-size: 15px; padding-bottom: .4em; caption-side: top; }}
-.blocks th {{ font-weight: 500; text-align: right; padding: .1em .5em .1em 0; white-space: nowrap; border: 0; }}
-.blocks td {{ padding: .15em .5em; border-radius: .25rem; white-space: nowrap; border: 0; }}
+.blocks table {{ border-collapse: separate; border-spacing: 3px; font-size: var(--small); margin: 0; }}
+.blocks caption {{ text-align: left; font-size: var(--body); padding-bottom: .4em; caption-side: top; }}
+.blocks th {{ font-weight: 400; text-align: right; padding: .1em .5em .1em 0; white-space: nowrap; border: 0; }}
+.blocks td {{ padding: .15em .5em; border-radius: var(--radius); white-space: nowrap; border: 0; }}
 .blocks td.again {{ outline: 2px dashed currentColor; outline-offset: -3px; }}
 {_HEADS}</style>"""
 
@@ -183,12 +183,12 @@ def head_blocks(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]], *, title:
 
 
 SPELLED_STYLE = """<style>
-.spelled { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .5rem 1rem; font-size: 15px;
-  line-height: 1.6; font-variant-numeric: tabular-nums; margin: 0; }
-.spelled dt { font-weight: 600; white-space: nowrap; }
+.spelled { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: var(--gap-2) var(--gap-3);
+  font-size: var(--body); line-height: 1.6; font-variant-numeric: tabular-nums; margin: 0; }
+.spelled dt { font-weight: var(--bold); white-space: nowrap; }
 .spelled dd { margin: 0; overflow-wrap: break-word; }
-.spelled b { font-weight: 700; }
-@media (max-width: 640px) { .spelled { grid-template-columns: minmax(0, 1fr); gap: .1rem; }
+.spelled b { font-weight: var(--bold); }
+@media (max-width: 640px) { .spelled { grid-template-columns: minmax(0, 1fr); gap: var(--gap-1); }
   .spelled dd { padding-bottom: .6rem; } }
 </style>"""
 

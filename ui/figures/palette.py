@@ -1,29 +1,32 @@
 """Colours: one sequential ramp for every weight, and the few others that mean something."""
 import numpy as np
 
-from transformer.attention_view.shared import SHARED
+from transformer.design import DESIGN, colour
 
-_SHARED = SHARED["palette"]  # also for the scripts, which draw attention
 # From paper to ink in equal OKLab steps (lightness 0.98 to 0.21, mint through blue): the order survives every kind of
 # colour blindness and a grey printer.
-SEQUENTIAL = tuple(_SHARED["ramp"])
-ACCENT = _SHARED["accent"]  # only the newest token, the chosen head, the chosen candidate
-BAR = _SHARED["bar"]     # a plain quantity; the positive one of two signs
-NEGATIVE = "#c2376b"     # the negative one, under the page's own text
-MUTED = "#8c929b"        # left out, or not allowed; legible on white and on black
-ALLOWED = "#03588a"      # a mask that says yes, under white ticks
-FORBIDDEN = "rgba(140, 146, 155, 0.22)"
-CLEAR = "rgba(0, 0, 0, 0)"
-ZERO = {True: "#0b1016", False: "#ffffff"}  # by dark: the page itself, behind sticky labels
+SEQUENTIAL = tuple(DESIGN["sequential"])
+MARK = colour("mark")  # only the newest token, the chosen head, the chosen candidate
+BAR = colour("plus")     # a plain quantity; the positive one of two signs
+NEGATIVE = colour("minus")  # the negative one, under the page's own text
+MUTED = colour("off")    # left out, or not allowed; legible on white and on black
+ALLOWED = SEQUENTIAL[7]  # a mask that says yes, under white ticks
+
+
+def faint(shade: str, part: float) -> str:
+    """A colour that lets so much of what is behind it through, as plotly and CSS know it."""
+    return f"rgba({', '.join(str(int(shade[i:i + 2], 16)) for i in (1, 3, 5))}, {part:g})"
+
+
+FORBIDDEN, CLEAR = faint(MUTED, 0.22), faint(MUTED, 0)
+ZERO = {dark: colour("paper", dark=dark) for dark in (True, False)}  # by dark: the page itself, behind sticky labels
 # by dark: labels at full contrast; None is the theme's own grey
-INK = {True: _SHARED["ink"]["dark"], False: _SHARED["ink"]["light"], None: None}
+INK = {dark: colour("ink", dark=dark) for dark in (True, False)} | {None: None}
 # From negative, wine red, to positive, blue, through the page's own lightness; distinct from each other and from the
-# accent for every kind of colour blindness.
-DIVERGING = {dark: tuple(_SHARED["signed"]["dark" if dark else "light"]) for dark in (True, False)}
-# Cyclic colours for angles (matplotlib's twilight).
-CYCLIC = ("#e2d9e2", "#9ebbc9", "#6785be", "#5e43a5", "#421257", "#301437", "#59184b", "#8e2c50", "#b25652", "#c6896c",
-          "#e2d9e2")
-CATEGORICAL = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito
+# mark for every kind of colour blindness.
+DIVERGING = {dark: tuple(DESIGN["diverging"][dark]) for dark in (True, False)}
+CYCLIC = tuple(DESIGN["cyclic"])  # for angles (matplotlib's twilight)
+CATEGORICAL = tuple(DESIGN["series"])  # Okabe and Ito
 
 
 def ramp(samples: int, *, dark: bool | None = None) -> np.ndarray:

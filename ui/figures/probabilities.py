@@ -10,15 +10,16 @@ import pandas as pd
 
 from ui.figures.chart import Chart, chart_of, themed
 from ui.figures.labels import plain_label
-from ui.figures.palette import ACCENT, BAR, CATEGORICAL, MUTED, NEGATIVE
+from ui.figures.palette import BAR, CATEGORICAL, MARK, MUTED, NEGATIVE
 
 ROWS_STYLE = f"""<style>
-.next-tokens {{ display: grid; grid-template-columns: auto 1fr auto; gap: .3em .5em; align-items: center; }}
+.next-tokens {{ display: grid; grid-template-columns: auto 1fr auto; gap: var(--gap-1) var(--gap-2);
+  align-items: center; }}
 .next-tokens > div {{ display: contents; }}
 .next-tokens bdi {{ text-align: right; white-space: pre; }}
 .next-tokens i {{ height: 1em; min-width: 2px; background: {BAR}; width: calc(var(--part) * 100%); }}
-.next-tokens .chosen i {{ background: {ACCENT}; }}
-.next-tokens .chosen :is(bdi, span) {{ font-weight: 700; }}
+.next-tokens .chosen i {{ background: {MARK}; }}
+.next-tokens .chosen :is(bdi, span) {{ font-weight: var(--bold); }}
 .next-tokens .others i {{ background: {MUTED}; }}
 </style>"""
 
@@ -56,13 +57,13 @@ def some_percent(probability: float) -> str:
 LONGEST = 24    # characters of a class's name beside its bar
 
 CLASS_STYLE = f"""<style>
-.pooled {{ display: flex; flex-wrap: wrap; gap: .3rem; line-height: 1.3; max-height: 19rem; overflow: auto; }}
+.pooled {{ display: flex; flex-wrap: wrap; gap: var(--gap-1); line-height: 1.3; max-height: 19rem; overflow: auto; }}
 .pooled span {{ display: inline-flex; flex-direction: column; align-items: center; padding: .1rem .4rem;
-  border-radius: .4rem; border: 1px solid rgba(128, 128, 128, .45); max-width: 100%;
+  border-radius: var(--radius); border: 1px solid var(--tint); max-width: 100%;
   background: color-mix(in srgb, var(--tint, {BAR}) calc(var(--weight, 0) * 70%), transparent); }}
-.pooled bdi {{ font-size: 1.05rem; white-space: pre-wrap; overflow-wrap: anywhere; }}
-.pooled small {{ font-size: .875rem; font-variant-numeric: tabular-nums; }}
-.pooled .unknown {{ border: 2px dashed #d62728; }}
+.pooled bdi {{ font-size: var(--large); white-space: pre-wrap; overflow-wrap: anywhere; }}
+.pooled small {{ font-size: var(--body); font-variant-numeric: tabular-nums; }}
+.pooled .unknown {{ border: 2px dashed var(--wrong); }}
 </style>"""
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from ui.figures.chart import Chart, chart_of, ground, ink_of, themed
 from ui.figures.frame import TEXT
 from ui.figures.labels import how_many, plain_label
-from ui.figures.palette import ACCENT, CATEGORICAL, MUTED
+from ui.figures.palette import CATEGORICAL, MARK, MUTED
 
 PICKED = "picked"  # the selection that a click makes; each point has its `number`
 MARGIN = 1.1  # of the axes, times the points
@@ -59,7 +59,7 @@ def space_map(groups: Sequence[Points], *, chosen: int, near: Sequence[int], axe
             alt.selection_point(PICKED, fields=["number"], on="click", toggle="false", empty=False))
     rings = base.mark_point(filled=False, strokeWidth=2, size=150, **ink_of(dark)).transform_filter(
         alt.FieldOneOfPredicate("number", [*near]))
-    ring = base.mark_point(filled=False, strokeWidth=4, size=520, color=ACCENT).transform_filter(
+    ring = base.mark_point(filled=False, strokeWidth=4, size=520, color=MARK).transform_filter(
         alt.FieldEqualPredicate(chosen, "number"))
     labels = [base.mark_text(dx=dx, dy=dy, align=align, baseline="middle", fontSize=TEXT, **mark).encode(
         text="token:N").transform_filter(alt.FieldEqualPredicate(side, "side"))

@@ -8,13 +8,13 @@ import numpy as np
 
 from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
 from ui.figures.labels import plotly_text, words_label
-from ui.figures.palette import ACCENT, BAR, CLEAR, FORBIDDEN, INK, MUTED, ink_on, ramp
+from ui.figures.palette import BAR, CLEAR, FORBIDDEN, INK, MARK, MUTED, faint, ink_on, ramp
 
 MOST_POINTS = 200  # of a small curve
 GAP, UNDER_NAMES = 0.06, 0.24  # between two panels, of the width or height of one; where rows have names over them
 PANEL, CELL = 130, 64  # px, the height of a panel and of a cell
 LABEL = 26  # px over a column
-GROUND = "rgba(140, 146, 155, 0.1)"  # of a panel
+GROUND = faint(MUTED, 0.1)  # of a panel
 HALVED = 4  # columns whose axes have room for two numbers
 LONGEST = 28  # characters of a row's or a column's name
 
@@ -116,7 +116,7 @@ def sweep_results(values: np.ndarray, words: Sequence[Sequence[str]], rows: Sequ
         shade = shades[[round(20 + 215 * share)]]
         red, green, blue = shade[0]
         fills, inks = [*fills, f"rgb({red}, {green}, {blue})"], [*inks, *ink_on(shade)]
-        edges.append(ACCENT if value == best and known.min() < known.max() else CLEAR)
+        edges.append(MARK if value == best and known.min() < known.max() else CLEAR)
     cells = {"type": "bar", "orientation": "h", "base": (at % wide - 0.48).tolist(), "x": [0.96] * len(at),
              "y": (at // wide).tolist(), "width": 0.94, "customdata": at.tolist(),
              "text": [plotly_text(one).replace("\n", "<br>") for row in words for one in row],

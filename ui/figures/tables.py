@@ -7,20 +7,20 @@ import numpy as np
 
 from ui.figures.html_table import Caption, header_rows, heading, numeric_table, table, tag, token, tr
 from ui.figures.labels import head_label, plain_label
-from ui.figures.palette import ACCENT, BAR, NEGATIVE, ZERO, ink_on, ramp
+from ui.figures.palette import BAR, MARK, NEGATIVE, ZERO, ink_on, ramp
 
 LONGEST = 48  # characters of a cell that is not cut
 PLAIN_STYLE = """<style>
 .plain-table { overflow-x: auto; max-width: 100%; }
-.plain-table table { border-collapse: collapse; font-size: 15px; margin: 0; font-variant-numeric: tabular-nums; }
+.plain-table table { border-collapse: collapse; font-size: var(--body); margin: 0; font-variant-numeric: tabular-nums; }
 .plain-table th, .plain-table td { padding: .35em .9em; text-align: left; border: 0; white-space: nowrap;
-  border-bottom: 1px solid rgba(128, 128, 128, .35); }
-.plain-table th { font-weight: 600; }
-.plain-table td.code { font-family: ui-monospace, monospace; font-size: 14px; }
+  border-bottom: 1px solid var(--tint); }
+.plain-table th { font-weight: var(--bold); }
+.plain-table td.code { font-family: var(--code); font-size: var(--small); }
 .plain-table .number { text-align: right; }
 .plain-table td.cut { max-width: min(20em, 45vw); overflow: hidden; text-overflow: ellipsis; }
 .plain-table.wrap td { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 9em; vertical-align: top; }
-@media (max-width: 640px) { .plain-table th, .plain-table td { padding: .3em .45em; font-size: 14px; }
+@media (max-width: 640px) { .plain-table th, .plain-table td { padding: .3em .45em; font-size: var(--small); }
   .plain-table th, .plain-table td.text:not(.cut) { white-space: normal; }
   .plain-table.wrap td { min-width: 5em; } .plain-table.wrap td.number { min-width: 0; } }
 </style>"""
@@ -68,9 +68,10 @@ def batch_table(names: Sequence[str], tokens: Sequence[Sequence[str]], lengths: 
 SHADES = 256
 NAMED_STYLE = """<style>
 .named-matrix { overflow-x: auto; max-width: 100%; }
-.named-matrix table { border-collapse: collapse; font-size: 15px; font-variant-numeric: tabular-nums; }
-.named-matrix caption { text-align: left; padding-bottom: .5em; font-weight: 700; font-size: 17px; }
-.named-matrix caption small { display: block; max-width: calc(100vw - 3rem); font-weight: 400; font-size: 14px; }
+.named-matrix table { border-collapse: collapse; font-size: var(--body); font-variant-numeric: tabular-nums; }
+.named-matrix caption { text-align: left; padding-bottom: .5em; font-weight: var(--bold); font-size: var(--body); }
+.named-matrix caption small { display: block; max-width: calc(100vw - 3rem); font-weight: 400;
+  font-size: var(--small); }
 .named-matrix th { padding: .3em .7em; font-weight: 400; white-space: nowrap; text-align: left; }
 .named-matrix thead th { text-align: center; }
 .named-matrix td { padding: .35em .7em; text-align: center; min-width: 3.4em; }
@@ -101,34 +102,34 @@ def named_matrix(values: np.ndarray, rows: Sequence[str], columns: Sequence[str]
 def _bar_style(dark: bool | None) -> str:
     return f"""<style>
 .bar-table.bar-table {{ margin: 0; max-width: 100%; }}
-.bar-table figcaption {{ font-size: 17px; font-weight: 700; padding-bottom: .4rem; }}
-.bar-table figcaption small {{ display: block; font-size: 13px; font-weight: 400; }}
+.bar-table figcaption {{ font-size: var(--body); font-weight: var(--bold); padding-bottom: .4rem; }}
+.bar-table figcaption small {{ display: block; font-size: var(--small); font-weight: 400; }}
 .bar-table .box {{ overflow: auto; }}
 .bar-table .box.tall {{ max-height: 52rem; }}
-.bar-table table {{ border-collapse: separate; border-spacing: 0 2px; width: 100%; font-size: 15px; margin: 0;
+.bar-table table {{ border-collapse: separate; border-spacing: 0 2px; width: 100%; font-size: var(--body); margin: 0;
   font-variant-numeric: tabular-nums; table-layout: auto; }}
 .bar-table th, .bar-table td {{ border: 0; padding: .1em .35em; vertical-align: middle; }}
-.bar-table thead th {{ font-weight: 600; text-align: left; position: sticky; top: 0; z-index: 1;
+.bar-table thead th {{ font-weight: var(--bold); text-align: left; position: sticky; top: 0; z-index: 1;
   background: {ZERO[bool(dark)]}; }}
-.bar-table tbody th {{ font-weight: 500; text-align: right; white-space: pre; width: 1%; }}
-.bar-table tbody th small {{ font-size: 13px; opacity: .75; }}
-.bar-table tbody th.unknown bdi {{ outline: 2px dashed #d62728; outline-offset: -1px; margin-left: .3em;
+.bar-table tbody th {{ font-weight: 400; text-align: right; white-space: pre; width: 1%; }}
+.bar-table tbody th small {{ font-size: var(--small); opacity: .75; }}
+.bar-table tbody th.unknown bdi {{ outline: 2px dashed var(--wrong); outline-offset: -1px; margin-left: .3em;
   padding: 0 .25em; }}
-.bar-table td > div {{ display: flex; align-items: center; gap: .4em; }}
+.bar-table td > div {{ display: flex; align-items: center; gap: var(--gap-1); }}
 .bar-table .track {{ position: relative; flex: 1 1 2rem; min-width: 1.6rem; height: 1.15em;
-  border-left: 1px solid rgba(128, 128, 128, .7); }}
+  border-left: 1px solid var(--tint); }}
 .bar-table .track.signed {{ border-left: 0;
-  background: linear-gradient(rgba(128, 128, 128, .7), rgba(128, 128, 128, .7))
+  background: linear-gradient(var(--tint), var(--tint))
   center / 1px 100% no-repeat; }}
-.bar-table .track i {{ position: absolute; top: 0; bottom: 0; border-radius: 2px; }}
+.bar-table .track i {{ position: absolute; top: 0; bottom: 0; border-radius: var(--radius-cell); }}
 .bar-table .number {{ flex: 0 0 auto; min-width: 3.3em; text-align: right; white-space: nowrap; }}
-.bar-table .rank {{ flex: 0 0 auto; min-width: 2.1em; text-align: right; font-size: 13px; opacity: .8; }}
-.bar-table tr.marked th {{ box-shadow: inset 4px 0 {ACCENT}; font-weight: 750; }}
-.bar-table tr.marked .rank {{ opacity: 1; font-weight: 750; }}
-.bar-table tr.total > * {{ border-top: 2px solid rgba(128, 128, 128, .6); font-weight: 750; }}
-@media (max-width: 640px) {{ .bar-table table {{ font-size: 14px; }}
+.bar-table .rank {{ flex: 0 0 auto; min-width: 2.1em; text-align: right; font-size: var(--small); opacity: .8; }}
+.bar-table tr.marked th {{ box-shadow: inset 4px 0 {MARK}; font-weight: var(--bold); }}
+.bar-table tr.marked .rank {{ opacity: 1; font-weight: var(--bold); }}
+.bar-table tr.total > * {{ border-top: 2px solid var(--tint); font-weight: var(--bold); }}
+@media (max-width: 640px) {{ .bar-table table {{ font-size: var(--small); }}
   .bar-table th, .bar-table td {{ padding: .1em .15em; }}
-  .bar-table .several td > div {{ flex-wrap: wrap; gap: .2em .3em; padding: .15em .2em; }}
+  .bar-table .several td > div {{ flex-wrap: wrap; gap: var(--gap-1) var(--gap-1); padding: .15em .2em; }}
   .bar-table .several .track {{ flex-basis: 100%; height: .7em; }}
   .bar-table .several .number {{ min-width: 0; }} .bar-table .several .rank {{ min-width: 0; }} }}
 </style>"""

@@ -4,20 +4,20 @@ from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
 from ui.figures.labels import part_of_one, plain_label
-from ui.figures.palette import ACCENT, BAR
+from ui.figures.palette import BAR, MARK
 
 CHIPS_STYLE = f"""<style>
-.chips {{ display: flex; flex-wrap: wrap; gap: .3rem; align-items: center; line-height: 1.5;
+.chips {{ display: flex; flex-wrap: wrap; gap: var(--gap-1); align-items: center; line-height: 1.5;
   max-height: 14rem; overflow: auto; }}
-.chips span {{ padding: .1rem .5rem; border-radius: .4rem; border: 1px solid rgba(128, 128, 128, .45);
+.chips span {{ padding: .1rem .5rem; border-radius: var(--radius); border: 1px solid var(--tint);
   background: color-mix(in srgb, {BAR} calc(var(--weight, 0) * 75%), transparent);
-  font-size: 1.05rem; white-space: pre; }}
-.chips.small span {{ padding: 0 .18rem; font-size: .95rem; border-color: rgba(128, 128, 128, .25); }}
-.chips span.unknown {{ border: 2px dashed #d62728; }}
-.chips span.predicted {{ border: 2px solid {ACCENT}; font-weight: 700; }}
+  font-size: var(--large); white-space: pre; }}
+.chips.small span {{ padding: 0 .18rem; font-size: var(--body); border-color: var(--tint); }}
+.chips span.unknown {{ border: 2px dashed var(--wrong); }}
+.chips span.predicted {{ border: 2px solid {MARK}; font-weight: var(--bold); }}
 .chips span.picked {{ border-bottom: 3px solid currentColor; }}
-.chips span.query.query {{ border-color: {ACCENT}; box-shadow: inset 0 0 0 1px {ACCENT}; font-weight: 700; }}
-.chips span > small {{ font-size: 12px; opacity: .75; font-variant-numeric: tabular-nums; }}
+.chips span.query.query {{ border-color: {MARK}; box-shadow: inset 0 0 0 1px {MARK}; font-weight: var(--bold); }}
+.chips span > small {{ font-size: var(--small); opacity: .75; font-variant-numeric: tabular-nums; }}
 .chips .later {{ opacity: .65; }}
 </style>"""
 
@@ -66,19 +66,19 @@ def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] |
 
 
 SAMPLE_STYLE = """<style>
-.sample.sample { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .35rem .9rem; font-size: 15px;
-  line-height: 1.45; margin: 0; padding: .6rem 0; border-top: 1px solid rgba(128, 128, 128, .35); }
-.sample dt { font-weight: 600; white-space: nowrap; }
+.sample.sample { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: var(--gap-1) var(--gap-3);
+  font-size: var(--body); line-height: 1.45; margin: 0; padding: .6rem 0; border-top: 1px solid var(--tint); }
+.sample dt { font-weight: var(--bold); white-space: nowrap; }
 .sample dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap; }
-.sample dd.pieces { display: flex; flex-wrap: wrap; gap: .25rem; white-space: normal; max-height: 15rem;
+.sample dd.pieces { display: flex; flex-wrap: wrap; gap: var(--gap-1); white-space: normal; max-height: 15rem;
   overflow: auto; }
 .sample .pieces span { display: inline-flex; flex-direction: column; align-items: center; padding: 0 .35rem;
-  border-radius: .35rem; border: 1px solid rgba(128, 128, 128, .45); max-width: 100%; }
+  border-radius: var(--radius); border: 1px solid var(--tint); max-width: 100%; }
 .sample .pieces bdi { white-space: pre-wrap; }
-.sample .pieces small { font-size: .8125rem; font-variant-numeric: tabular-nums; }
-.sample .pieces .unknown { border: 2px dashed #d62728; }
-.sample i { font-style: normal; font-weight: 600; }
-@media (max-width: 640px) { .sample.sample { grid-template-columns: minmax(0, 1fr); gap: .1rem; }
+.sample .pieces small { font-size: var(--small); font-variant-numeric: tabular-nums; }
+.sample .pieces .unknown { border: 2px dashed var(--wrong); }
+.sample i { font-style: normal; font-weight: var(--bold); }
+@media (max-width: 640px) { .sample.sample { grid-template-columns: minmax(0, 1fr); gap: var(--gap-1); }
   .sample dd { padding-bottom: .4rem; } }
 </style>"""
 

@@ -48,10 +48,15 @@ def show_title(page: str, title: str, extra: Callable[[], None] | None = None) -
             if extra:
                 extra()
             st.space("stretch")
-            st.button("Present", key=f"{page}_present", icon=":material/present_to_all:", shortcut="F",
-                      on_click=partial(present, page, True),
-                      help="For a projector: large type and a presenter's keys. B blacks out the screen, H hides what "
-                           "comes next, Escape leaves.")
+            offer_present(page)
+
+
+def offer_present(page: str) -> None:
+    """The button that starts the presentation."""
+    st.button("Present", key=f"{page}_present", icon=":material/present_to_all:", shortcut="F",
+              on_click=partial(present, page, True),
+              help="For a projector: large type and a presenter's keys. B blacks out the screen, H hides what comes "
+                   "next, Escape leaves.")
 
 
 def columns(page: str, spec: int | list[int], **options: object) -> list[DeltaGenerator]:

@@ -20,9 +20,9 @@ from ui.state.event_log import event
 
 ENTER = "room_enter"
 LONGEST_CODE = 40  # characters, with whatever was typed around it
-SMALL = """<style>.qr { width: 11rem; max-width: 100%; border-radius: 6px; }
-.room-code { display: flex; flex-wrap: wrap; gap: 1.2rem; align-items: center; }
-.room-code p { margin: 0; } .room-code b { font-size: 2.6rem; letter-spacing: .08em; }</style>"""
+SMALL = """<style>.qr { width: 11rem; max-width: 100%; border-radius: var(--radius); }
+.room-code { display: flex; flex-wrap: wrap; gap: var(--gap-3); align-items: center; }
+.room-code p { margin: 0; } .room-code b { font-size: calc(3.4 * var(--big)); letter-spacing: .08em; }</style>"""
 ADVICE = """- Extend your screen rather than mirror it: your own page shows the answers. With only one screen, press
   F: answers stay hidden during questions.
 - Open the wall on the projector.
@@ -131,8 +131,9 @@ def show_way_in(room: Room, address: str | None = None) -> None:
     st.html(f"""<div class="room-way-in">{qr(f"{address}/r/{room.code}")}<div><p>Join with your phone</p>
 <p class="address">{escape(address.partition('://')[2])}/r</p><p class="code">{room.code}</p>
 <p>No account, no name.</p></div></div><style>
-.room-way-in {{ display: flex; flex-wrap: wrap; align-items: center; justify-content: center; gap: 6vw;
-min-height: 80vh; font-size: max(4vh, 1rem); }}
-.room-way-in img {{ width: min(72vh, 90vw); height: auto; border-radius: 8px; }}
-.room-way-in p {{ margin: .2em 0; font-size: 1em; }} .room-way-in .address {{ font-size: 1.3em; font-weight: 600; }}
-.room-way-in .code {{ font-size: 3.4em; font-weight: 700; letter-spacing: .12em; }}</style>""")
+.room-way-in {{ display: flex; flex-wrap: wrap; align-items: center; justify-content: center; gap: var(--gap-4);
+min-height: 80vh; font-size: var(--big); }}
+.room-way-in img {{ width: min(72vh, 90vw); height: auto; border-radius: var(--radius); }}
+.room-way-in p {{ margin: .2em 0; font-size: inherit; }}
+.room-way-in .address {{ font-size: calc(1.3 * var(--big)); font-weight: var(--bold); }}
+.room-way-in .code {{ font-size: calc(3.4 * var(--big)); font-weight: var(--bold); letter-spacing: .12em; }}</style>""")

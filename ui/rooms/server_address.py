@@ -52,5 +52,5 @@ def _only_here(host: str) -> bool:
 def qr(text: str) -> str:
     """A QR code as a picture that fills its box, dark on white whatever the theme is."""
     code = segno.make(text, error="m", micro=False)
-    alt, source = escape(text.partition("#")[0]), code.svg_data_uri(border=4, light="#fff")
+    alt, source = escape(text.partition("#")[0]), code.svg_data_uri(border=4, light="white")
     return f'<img class="qr" alt="QR code of {alt}" src="{source}">'

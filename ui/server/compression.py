@@ -43,10 +43,10 @@ def packed(content: bytes, media_type: str) -> bytes | None:
 
 
 class Kept:
-    """A text that does not change while the server runs."""
+    """What does not change while the server runs."""
 
-    def __init__(self, text: str, media_type: str, cache: str) -> None:
-        self._plain, self._type = text.encode(), media_type
+    def __init__(self, content: str | bytes, media_type: str, cache: str) -> None:
+        self._plain, self._type = content.encode() if isinstance(content, str) else content, media_type
         self._packed, self._headers = packed(self._plain, media_type), {"Cache-Control": cache}
 
     def answer(self, request: Request) -> Response:

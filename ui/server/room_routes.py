@@ -26,6 +26,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from transformer.attention_view.message import pack
+from transformer.design import document_style, font_style
 from transformer.rooms.room import (
     LEAD_SECONDS,
     MOST_JOINING,
@@ -40,7 +41,7 @@ from transformer.rooms.room import (
 )
 from transformer.rooms.store import Store
 from ui.access import visitors
-from ui.components.scripts import HERE, kept_script
+from ui.components.scripts import HERE, kept_font, kept_script
 from ui.rooms import actions, export, visible_state
 from ui.server.compression import Kept, takes_gzip
 from ui.server.middleware import set_cookie
@@ -58,7 +59,7 @@ _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
 <title>{title} · Heads Up</title>
-<link rel="icon" href="{up}favicon.png"><style>:root {{ color-scheme: light dark }}</style></head>
+<link rel="icon" href="{up}favicon.png"><style>{style}</style></head>
 <body><main class="{face}"><noscript>This page needs JavaScript.</noscript></main>
 <script type="module" src="{up}scripts/{script}"></script></body></html>
 """
@@ -408,7 +409,9 @@ def _pages() -> list[Route]:
     """Routes of pages that are not Streamlit's, with one script each: a phone in a room, and a lecturer's remote."""
     def route(path: str, face: str, title: str, up: str) -> Route:
         script = kept_script(face, HERE / "room" / f"{face}.js")
-        kept = Kept(_PAGE.format(title=title, face=face, up=up, script=script), "text/html", "no-cache")
+        style = document_style() + font_style(f"{up}scripts/{kept_font()}")
+        kept = Kept(_PAGE.format(title=title, style=style, face=face, up=up, script=script),
+                    "text/html", "no-cache")
 
         async def page(request: Request) -> Response:
             code = request.path_params.get("code", "")

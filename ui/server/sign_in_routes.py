@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from transformer.design import document_style
 from ui.access import accounts, visitors
 from ui.server.middleware import A_YEAR, set_cookie
 
@@ -19,10 +20,9 @@ _log = logging.getLogger(__name__)
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title} · Heads Up</title><link rel="icon" href="./favicon.png">
-<style>:root {{ color-scheme: light dark }} body {{ background: Canvas;
-font: 1.1rem/1.5 system-ui, sans-serif; max-width: 34rem;
+<style>{style} body {{ font-size: var(--large); line-height: 1.5; max-width: 34rem;
 margin: 4rem auto; padding: 0 1rem }} input, button {{ font: inherit; padding: .3rem .6rem }}
-.button {{ display: inline-block; padding: .4rem 1rem; border: 1px solid; border-radius: .4rem }}</style></head>
+.button {{ display: inline-block; padding: .4rem 1rem; border: 1px solid; border-radius: var(--radius) }}</style></head>
 <body><main><h1>{title}</h1>{body}</main></body></html>"""
 
 _TEACHER = """<p id="said" role="status">To sign in, open the link that the server printed.</p>
@@ -131,7 +131,8 @@ async def _sent(request: Request) -> dict[str, str]:
 
 def html(title: str, body: str, status: int = 200) -> HTMLResponse:
     """A page that is not Streamlit's."""
-    return HTMLResponse(_PAGE.format(title=title, body=body), status, headers={"Cache-Control": "no-store"})
+    return HTMLResponse(_PAGE.format(title=title, style=document_style(), body=body), status,
+                        headers={"Cache-Control": "no-store"})
 
 
 def _page(title: str, body: str) -> Callable:

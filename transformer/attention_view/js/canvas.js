@@ -1,7 +1,6 @@
 // Canvases, and text on them or on anything that has their few methods (see svg.js).
 import { visible } from "#view/tokens.js";
-
-export const FONT = "system-ui, sans-serif";
+import { FONT, SMALL } from "#view/type.js";
 
 // A canvas of that many pixels of the page, its context ready to paint.
 export function resized(canvas, width, height, zoom = 1) {
@@ -36,7 +35,7 @@ export function bitmap(width, height, paint) {
   return canvas;
 }
 
-const PLAIN = { size: 12, weight: 400, align: "left", baseline: "middle", turn: 0 };
+const PLAIN = { size: SMALL, weight: 400, align: "left", baseline: "middle", turn: 0 };
 export function text(context, string, x, y, options = {}) {
   const { size, weight, colour, align, baseline, turn } = { ...PLAIN, ...options };
   context.font = `${weight} ${size}px ${FONT}`;
@@ -52,17 +51,18 @@ export function text(context, string, x, y, options = {}) {
 }
 
 let ruler = null;
-// How wide the widest of these texts is, at 13 pixels.
-export function widest(texts, weight = 400) {
+// How wide the widest of these texts is.
+export function widest(texts, weight = 400, size = SMALL) {
   ruler ??= document.createElement("canvas").getContext("2d");
-  ruler.font = `${weight} 13px ${FONT}`;
+  ruler.font = `${weight} ${size}px ${FONT}`;
   return [...new Set(texts)].reduce((most, one) => Math.max(most, ruler.measureText(one).width), 0);
 }
 
-export const textWidth = (tokens, weight = 400) =>
+export const textWidth = (tokens, weight = 400, size = SMALL) =>
   widest(
     tokens.map((token) => visible(token)),
     weight,
+    size,
   );
 
 export function stroke(context, ...points) {

@@ -1,24 +1,19 @@
-// The colours of the page and of numbers.
-import SHARED from "#view/shared.json";
+// The colours of the page and of numbers, from design.json.
+import DESIGN from "#view/design.json";
 
-const { ramp: RAMP, signed, ink, accent, bar } = SHARED.palette;
-export const SIGNED = { true: signed.dark, false: signed.light }; // from below zero to above, by dark
-export const BAR = bar;
-const LIGHT = {
-  ink: ink.light,
-  muted: "#5d626c",
-  accent,
-  forbidden: "#e4e6ea",
-  stripe: "#b4b9c1",
-  page: "#ffffff",
-};
-const DARK = {
-  ink: ink.dark,
-  muted: "#a9aeb8",
-  accent: "#ff8a3d",
-  forbidden: "#31343b",
-  stripe: "#5d626c",
-  page: "#0b0e14",
+const { colours: COLOURS, sequential: RAMP, diverging } = DESIGN;
+export const SIGNED = { false: diverging[0], true: diverging[1] }; // from below zero to above, by dark
+const colourOf = (name, dark) => COLOURS[name][Number(dark)];
+export const BAR = colourOf("plus", false);
+const PAINTS = {
+  ink: "ink",
+  muted: "quiet",
+  accent: "accent",
+  mark: "mark",
+  forbidden: "tint",
+  stripe: "line",
+  page: "paper",
+  right: "right",
 };
 
 // What a picture is painted with; large: for a projector.
@@ -26,7 +21,7 @@ export const themeOf = (dark, large = false) => ({
   dark,
   brief: large,
   least: large ? 12 : 10,
-  ...(dark ? DARK : LIGHT),
+  ...Object.fromEntries(Object.entries(PAINTS).map(([part, name]) => [part, colourOf(name, dark)])),
 });
 
 export const prefersDark = () => matchMedia("(prefers-color-scheme: dark)").matches;

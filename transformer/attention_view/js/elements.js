@@ -1,6 +1,7 @@
 // What every view is made of: elements, choosers, its style, words about what the pointer is on, files to keep.
 import { on } from "#view/app.js";
 import { headerHeight, keySelector, mainBlock } from "#view/streamlit.js";
+import { typeHasCome, whenTypeHasCome } from "#view/type.js";
 
 export function part(tag, properties = {}, ...children) {
   const element = Object.assign(document.createElement(tag), properties);
@@ -111,7 +112,13 @@ function observed(element) {
   on(FOOT_CHANGED, redrawIfMoved, gone.signal);
   const page = mainBlock();
   for (const one of [element, page]) if (one) observer.observe(one);
+  onceTypeHasCome(() => held.deref()?.isConnected && held.deref().redraw());
   return observer;
+}
+
+// Canvases that were painted before the page's font had come are painted again.
+function onceTypeHasCome(redraw) {
+  if (!typeHasCome()) whenTypeHasCome().then(redraw, () => {});
 }
 
 export const stillMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -125,7 +125,7 @@ export function paintTile(context, [x, y, width, height], { selection, at, lit, 
     : (head === selection.head || selection.of !== "head") && selection.of !== "mean_all";
   const chosen = layer === selection.layer && ofHead;
   if (!chosen && !(at && at[0] === layer && at[1] === head)) return;
-  context.strokeStyle = chosen ? theme.accent : theme.ink;
+  context.strokeStyle = chosen ? theme.mark : theme.ink;
   context.lineWidth = chosen ? 3 : 2;
   context.strokeRect(x - 1.5, y - 1.5, width + 3, height + 3);
 }
@@ -133,11 +133,11 @@ export function paintTile(context, [x, y, width, height], { selection, at, lit, 
 function paintNumbers(context, box, { left, top, width, height, gap }, { shape: [L, H], info, selection, lit, theme }) {
   for (let head = 0; head < H; head++) {
     const on = lit ? lit.includes(head) : head === selection.head && selection.of === "head";
-    const options = { colour: theme.ink, align: "center", weight: on ? 700 : 400 };
+    const options = { colour: theme.ink, align: "center", weight: on ? 650 : 400 };
     text(context, String(numbered(info, "heads", head)), left + head * (width + gap) + width / 2, top - 9, options);
   }
   for (let layer = 0; layer < L; layer++) {
-    const options = { colour: theme.ink, align: "right", weight: layer === selection.layer ? 700 : 400 };
+    const options = { colour: theme.ink, align: "right", weight: layer === selection.layer ? 650 : 400 };
     const y = top + layer * (height + gap) + height / 2;
     text(context, String(numbered(info, "layers", layer)), left - 4, y, options);
   }

@@ -1,5 +1,6 @@
 // The line of guessing at random in a picture of losses.
 import { stroke, text } from "#view/canvas.js";
+import { SMALL } from "#view/type.js";
 
 const FAR = 1.5; // times the largest loss drawn: a line further up would press the curves together
 
@@ -16,6 +17,6 @@ export function paintGuessing(context, { left, right, top, y, high }, loss, word
     stroke(context, [left, y(loss)], [right, y(loss)]);
     context.setLineDash([]);
   }
-  const options = { colour: theme.muted, align: "right", size: 12 };
+  const options = { colour: theme.muted, align: "right", size: SMALL };
   text(context, above ? `${words} ↑` : words, right - 4, above ? top + 8 : y(loss) + 9, options);
 }

@@ -32,7 +32,7 @@ function wordsOf(info, weight, head, named) {
 export function linesGutter(info, selection, lit, width) {
   const named = lit.length > 1 && width >= UNNAMED;
   const most = (info.open?.most ?? 0.996) * (info.open?.signed ? -1 : 1);
-  const number = textWidth([wordsOf(info, most, info.heads - 1, named)], 700) + 10;
+  const number = textWidth([wordsOf(info, most, info.heads - 1, named)], 650) + 10;
   const rest = width - 2 * (number + 8) - LEAST_LINES;
   const room = Math.max(60, Math.min(ROOM, 0.6 * rest));
   const left = number + 8 + Math.min(room, widest(rowLabels(info, selection, room)));
@@ -118,7 +118,7 @@ function paintSide(
   const align = side ? "left" : "right";
   for (let at = 0; at < count; at++) {
     if (y(at) < box.y || y(at) > bottom) continue;
-    const weight = hover && hover[0] === side && hover[1] === at ? 700 : 400;
+    const weight = hover && hover[0] === side && hover[1] === at ? 650 : 400;
     text(context, labels[first[side] + at], x, y(at), { colour: theme.ink, align, size, weight });
     if (!hover || hover[0] === side || !gutter.number) continue;
     const [query, key] = side ? [hover[1], at] : [at, hover[1]];
@@ -127,7 +127,7 @@ function paintSide(
     if (Math.abs(most) < 0.005 * (info.open?.most ?? 1)) continue;
     const edge = side ? box.x + box.width - 4 : box.x + gutter.number - 8;
     const head = lit[weights.indexOf(most)];
-    const options = { colour: lineColour(info, head, most, theme), align: "right", size, weight: 700 };
+    const options = { colour: lineColour(info, head, most, theme), align: "right", size, weight: 650 };
     text(context, wordsOf(info, most, head, gutter.named), edge, y(at), options);
   }
 }

@@ -4,6 +4,7 @@ import { bitmap, text } from "#view/canvas.js";
 import { pixelPalette } from "#view/colours.js";
 import { INSET, paintTile, tileHeight, tilesOf } from "#view/grid.js";
 import { groupOf, numbered } from "#view/names.js";
+import { SMALL } from "#view/type.js";
 
 const { few_heads: MOST_DRAWN } = SHARED;
 const BETWEEN = 4;
@@ -139,7 +140,7 @@ export function paintMany(context, box, grid) {
     const name = places.group ? [] : [numbered(info, "layers", at[0])];
     const words = [...name, numbered(info, "heads", at[1])].join(".");
     const on = at[0] === selection.layer && at[1] === selection.head && selection.of === "head";
-    const options = { colour: theme.ink, align: "center", size: 11, weight: on ? 700 : 400 };
+    const options = { colour: theme.ink, align: "center", size: SMALL, weight: on ? 650 : 400 };
     text(context, words, x + width / 2, y - 7, options);
   }
   if (places.group) paintLayers(context, places, grid);
@@ -160,11 +161,11 @@ function paintShared(context, { tiles, width, height }, { info, theme }) {
 
 function paintLayers(context, { tiles, group: [start, end], layer: tall, map }, { info, selection, theme }) {
   for (let layer = start; layer < end && tiles.length; layer++) {
-    const options = { colour: theme.ink, align: "right", weight: layer === selection.layer ? 700 : 400 };
+    const options = { colour: theme.ink, align: "right", weight: layer === selection.layer ? 650 : 400 };
     const y = tiles[0].y + (layer - start) * tall + 8;
     text(context, String(numbered(info, "layers", layer)), tiles[0].x - 5, y, options);
   }
-  context.strokeStyle = theme.accent;
+  context.strokeStyle = theme.mark;
   context.lineWidth = 2;
   context.strokeRect(map.x - 2, map.y + start * map.ch - 1, map.width + 4, (end - start) * map.ch + 2);
 }
@@ -186,11 +187,11 @@ function paintMap(context, { map }, { many, selection, at, theme, info }) {
     text(context, String(numbered(info, "layers", layer)), map.x - 5, y, {
       colour: theme.ink,
       align: "right",
-      size: 11,
+      size: SMALL,
     });
   }
-  text(context, "layer", map.x - 20, map.y - 9, { colour: theme.muted, size: 11 });
-  const marked = selection.of === "head" ? [[selection.layer, selection.head, theme.accent]] : [];
+  text(context, "layer", map.x - 20, map.y - 9, { colour: theme.muted, size: SMALL });
+  const marked = selection.of === "head" ? [[selection.layer, selection.head, theme.mark]] : [];
   for (const [layer, head, colour] of [...marked, ...(at ? [[...at, theme.ink]] : [])]) {
     const [width, height] = [Math.max(7, map.cw + 2), Math.max(7, map.ch + 2)]; // a square of two pixels is not seen
     context.strokeStyle = colour;

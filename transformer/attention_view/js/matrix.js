@@ -5,6 +5,7 @@ import { figure, plain, short } from "#view/numbers.js";
 import { ROOM, keyLabels, namedByBoth, rowLabels } from "#view/rows.js";
 import { mayLook } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
+import { BODY, SMALL } from "#view/type.js";
 
 const MOST_VECTOR = 4096; // cells that a file of lines and areas has as such
 const UPRIGHT = -Math.PI / 2;
@@ -12,8 +13,8 @@ const UNCUT = 40; // characters of a label that is looked at
 const LABELLED = 11; // px of a row or column that has its token beside it
 const LEAST_ABOVE = 36; // px
 const SHORT_SCALE = 150; // px of a scale
-export const TYPE = 13; // px of its labels
-const SMALLEST = 10;
+export const TYPE = BODY; // of its labels
+const SMALLEST = SMALL;
 const MOST_ABOVE = 130; // px of labels that stand upright
 const LEAST_UPRIGHT = 60;
 const LABELS_BESIDE = 28; // px, with the name of the side
@@ -42,13 +43,13 @@ function layoutOf(info, width, { selection, zoom = 1, least = 1, leastRow = 0, t
   const queries = [...info.queries, ...ahead.queries];
   const keys = [...info.keys, ...ahead.keys];
   const makes = info.makes && [...info.makes, ...ahead.makes];
-  const rows = bare ? [String(queries.length)] : rowLabels({ queries, makes }, selection, Infinity);
+  const rows = bare ? [String(queries.length)] : rowLabels({ queries, makes }, selection, Infinity, TYPE);
   // cells that have their numbers leave the rest of the width to the labels
   const spare = Math.min(width * 0.5, width - LABELS_BESIDE - 2 - keys.length * NUMBERED);
-  const beside = fittedType(widest(rows, 700), Math.max(Math.min(ROOM, width * 0.3), spare));
+  const beside = fittedType(widest(rows, 650, TYPE), Math.max(Math.min(ROOM, width * 0.3), spare));
   const gutter = { bare, room: beside.room, rows: beside.type, left: beside.wide + LABELS_BESIDE };
   const cw = Math.max(least, Math.min(tall ? 110 : 84, (width - gutter.left - 2) / keys.length) * zoom);
-  const longest = textWidth(keys, 700);
+  const longest = textWidth(keys, 650, TYPE);
   const across = cw - (tall ? 0 : 4);
   gutter.upright = cw >= LABELLED && (longest * SMALLEST) / TYPE > across;
   gutter.columns = Math.min(TYPE, Math.max(SMALLEST, (TYPE * across) / longest));
@@ -206,9 +207,9 @@ function paintMarks(context, { Q, K, cw, ch, left, top, width, height, x, y }, {
     context.lineWidth = line;
     context.strokeRect(...box);
   };
-  if (newest) frame(theme.accent, 3, left + 1.5, y(Q - 1) + 1.5, Math.min(width, K * cw) - 3, Math.max(3, ch - 3));
+  if (newest) frame(theme.mark, 3, left + 1.5, y(Q - 1) + 1.5, Math.min(width, K * cw) - 3, Math.max(3, ch - 3));
   if (selection.pair)
-    frame(theme.accent, 2, x(selection.pair[1]), y(selection.pair[0]), Math.max(cw, 3), Math.max(ch, 3));
+    frame(theme.mark, 2, x(selection.pair[1]), y(selection.pair[0]), Math.max(cw, 3), Math.max(ch, 3));
   if (!cursor) return;
   frame(theme.ink, 1.5, left + 1, y(cursor[0]) + 1, width - 2, ch - 2); // lines alone: a tint would be a colour
   frame(theme.ink, 1.5, x(cursor[1]) + 1, top + 1, cw - 2, height - 2); // that is not on the scale
@@ -224,10 +225,10 @@ function labels(names, size, first, last, from = 0) {
 
 function paintLabels(context, places, { info, selection, gutter, cursor, newest, theme }) {
   const { Q, cw, ch, left, top, q0, q1, k0, k1, x, y } = places;
-  const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 700 : 400);
+  const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 650 : 400);
   const size = (room, type = TYPE) => Math.min(type, Math.max(theme.least, room * 0.8));
   const high = gutter.bare ? Math.min(ch, LABELLED - 1) : ch;
-  const rows = rowLabels(info, selection, gutter.room);
+  const rows = rowLabels(info, selection, gutter.room, TYPE);
   const last = newest && q1 === Q && high < LABELLED && !gutter.bare ? Q - 1 : null; // named between numbers
   const shown = labels(rows, high, q0, q1, info.first?.[0]);
   const apart = shown.filter(([q]) => last === null || (last - q) * ch >= TYPE);
@@ -240,7 +241,7 @@ function paintLabels(context, places, { info, selection, gutter, cursor, newest,
     };
     if (y(q) + ch / 2 >= top) text(context, label, left - 6, y(q) + ch / 2, options);
   }
-  const keys = keyLabels(info, gutter.keyRoom);
+  const keys = keyLabels(info, gutter.keyRoom, TYPE);
   for (const [k, label] of labels(keys, cw, k0, k1, info.first?.[1])) {
     const options = { colour: theme.ink, weight: bold(1, k), size: size(cw, gutter.columns) };
     if (x(k) + cw / 2 < left) continue;
@@ -258,12 +259,12 @@ function paintLabels(context, places, { info, selection, gutter, cursor, newest,
 // A label that was cut, where somebody looks at its row or column.
 function paintWhole(context, label, x, y, theme) {
   context.fillStyle = theme.page;
-  context.fillRect(x - 4, y - 9, widest([label], 700) + 8, 18);
-  text(context, label, x, y, { colour: theme.ink, weight: 700, size: TYPE });
+  context.fillRect(x - 4, y - 9, widest([label], 650, TYPE) + 8, 18);
+  text(context, label, x, y, { colour: theme.ink, weight: 650, size: TYPE });
 }
 
 function paintTitles(context, box, { left, top, height }, { info, selection, theme }) {
-  const options = { colour: theme.muted, size: 12 };
+  const options = { colour: theme.muted, size: SMALL };
   text(context, theme.brief ? "key" : "key: the token looked at", left, box.y + 8, options);
   const both = namedByBoth(info, selection);
   const words = both ? "query: token read → predicted" : "query: the token that looks";
@@ -288,6 +289,6 @@ export function paintLegend(context, x, y, { stage, scale, theme, width = 230, w
     const words = stage.high === 1 ? String(mark) : plain(Number((mark * stage.high).toPrecision(3)));
     const align = mark === marks[0] ? "left" : mark === 1 ? "right" : "center";
     const at = x + width * (stage.signed ? (mark + 1) / 2 : mark);
-    text(context, words, at, y + 18, { colour: theme.ink, size: 11, align });
+    text(context, words, at, y + 18, { colour: theme.ink, size: SMALL, align });
   }
 }

@@ -51,10 +51,10 @@ function wear({ background, color, font }) {
   const dark = background ? lightness(background) < 128 : prefersDark();
   const { style } = document.documentElement;
   style.colorScheme = dark ? "dark" : "light";
-  const worn = { "background-color": background, "text-color": background && color, font };
+  const worn = { paper: background, ink: background && color, font };
   for (const [name, value] of Object.entries(worn)) {
-    if (value) style.setProperty(`--st-${name}`, value);
-    else style.removeProperty(`--st-${name}`);
+    if (value) style.setProperty(`--${name}`, value);
+    else style.removeProperty(`--${name}`);
   }
   return dark;
 }

@@ -1,9 +1,9 @@
 // The few methods of a canvas that the pictures use, written down as a PDF of one page; see ISO 32000. Text is text in
 // the fonts that every reader has, Helvetica and Symbol; a sign for a space is drawn, and what else they have not is a
 // small picture of itself.
-import { FONT } from "#view/canvas.js";
 import { channels } from "#view/colours.js";
 import { cut } from "#view/svg.js";
+import { FONT } from "#view/type.js";
 
 // Thousandths of the font's size, for the characters from space to ~: Adobe's metrics of Helvetica.
 const WIDTHS = {
@@ -308,7 +308,7 @@ function putImage(file, { width, height, colours, alphas }) {
 function pictureOfText(text, size, bold, colour) {
   const canvas = document.createElement("canvas");
   const context = canvas.getContext("2d");
-  const font = `${bold ? 700 : 400} ${size * SHARP}px ${FONT}`;
+  const font = `${bold ? 650 : 400} ${size * SHARP}px ${FONT}`;
   context.font = font;
   canvas.width = Math.max(1, Math.ceil(context.measureText(text).width));
   canvas.height = Math.ceil(2 * size * SHARP);

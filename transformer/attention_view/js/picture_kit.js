@@ -6,6 +6,7 @@ import { keepAllFigures } from "#view/figures/expose.js";
 import { PNGS, blobOf, inTheme, paper } from "#view/figures/png.js";
 import { kindName } from "#view/names.js";
 import { termLabel } from "#view/terms.js";
+import { BODY, SMALL } from "#view/type.js";
 
 // Choosers. change: called with the fields of the selection that somebody has changed.
 
@@ -64,7 +65,7 @@ export const pagePng = (view, compose) => pngFile(view, view.theme.dark ? "png-d
 export const CAPTION_LINE = 20; // px
 export function paintCaption(context, lines, theme, top = 0) {
   lines.forEach((line, i) => {
-    const options = i ? { colour: theme.muted, size: 12 } : { colour: theme.ink, weight: 700, size: 15 };
+    const options = i ? { colour: theme.muted, size: SMALL } : { colour: theme.ink, weight: 650, size: BODY };
     text(context, line, 12, top + 18 + i * CAPTION_LINE, options);
   });
 }

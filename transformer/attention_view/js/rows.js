@@ -1,6 +1,7 @@
 // What the rows of a picture are called: by the token read, or by that and the one predicted from it.
 import { widest } from "#view/canvas.js";
 import { placed, visible } from "#view/tokens.js";
+import { SMALL, typeHasCome } from "#view/type.js";
 
 export const ROOM = 150; // px
 const LEAST = 4; // characters of a token
@@ -8,10 +9,10 @@ const LEAST = 4; // characters of a token
 export const namedByBoth = (info, selection) => Boolean(info.makes) && selection.rows !== "read";
 
 // The labels of all queries, as they are drawn: tokens are shortened until the widest label has room.
-export function rowLabels(info, selection, room = ROOM) {
+export function rowLabels(info, selection, room = ROOM, size = SMALL) {
   const { queries, makes } = info;
   const both = namedByBoth(info, selection);
-  return shortened(info, both ? "both" : "queries", room, (longest) =>
+  return shortened(info, both ? "both" : "queries", [room, size], (longest) =>
     both
       ? queries.map((token, at) => `${visible(token, longest)} → ${visible(makes[at], longest)}`)
       : queries.map((token) => visible(token, longest)),
@@ -19,18 +20,18 @@ export function rowLabels(info, selection, room = ROOM) {
 }
 
 // The same of all keys.
-export const keyLabels = (info, room = ROOM) =>
-  shortened(info, "keys", room, (longest) => info.keys.map((token) => visible(token, longest)));
+export const keyLabels = (info, room = ROOM, size = SMALL) =>
+  shortened(info, "keys", [room, size], (longest) => info.keys.map((token) => visible(token, longest)));
 
 const inRoom = new WeakMap(); // it is needed at every draw
-function shortened(info, side, room, spell) {
+function shortened(info, side, [room, size], spell) {
   if (!inRoom.has(info)) inRoom.set(info, {});
   const known = inRoom.get(info);
-  const id = `${side} ${room}`;
+  const id = `${side} ${room} ${size} ${typeHasCome()}`;
   if (known[id]) return known[id];
   let longest = 16;
   let labels = spell(longest);
-  while (longest > LEAST && widest(labels, 700) > room) labels = spell(--longest);
+  while (longest > LEAST && widest(labels, 650, size) > room) labels = spell(--longest);
   return (known[id] = labels);
 }
 

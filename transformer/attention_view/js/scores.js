@@ -1,6 +1,7 @@
 // Scores, q·k / √d or as the model makes them, in the one place of the browser that does, and what may look at what.
 import { text, textWidth } from "#view/canvas.js";
 import { css, palette } from "#view/colours.js";
+import { SMALL } from "#view/type.js";
 import { sameHead } from "#view/weights.js";
 
 // Queries, keys, values, moved norms and what positions add to the scores of one head, where they were captured: {q, k,
@@ -130,7 +131,7 @@ export function paintProducts(context, whole, { rows, pair: [query, key], theme 
   }
   const every = [1, 2, 4, 8, 16, 32, 64].find((n) => n * step >= 26) ?? 128;
   for (let i = 0; i < rows.width; i += every) {
-    text(context, String(i), box.x + (i + 0.5) * step, bottom + 9, { colour: theme.ink, align: "center", size: 11 });
+    text(context, String(i), box.x + (i + 0.5) * step, bottom + 9, { colour: theme.ink, align: "center", size: SMALL });
   }
   text(context, "dimension of the head", box.x, bottom + 25, { colour: theme.muted });
   context.fillStyle = theme.muted;

@@ -170,6 +170,8 @@ const LOWEST_ON_PHONE = 620;
 const LOWEST_BY_FINGER = 700; // where all that is tapped is larger
 const OF_A_MODEL = 110; // px more there, for the picture of the whole model
 const BELOW_IT = 10; // px
+const MOST_OF_BARS = 0.5; // of what is beside the picture
+const UNDER_HEADS = 16; // px, between all heads and what comes next
 const CAPTION = 28; // px, where a file says below it what it is of
 const HIGHEST_FIRST_LOOK = 470; // px
 const HIGHEST_ON_PHONE = 600;
@@ -186,5 +188,10 @@ function fit(stepView) {
   const least = onPhone() ? (byFinger() ? LOWEST_BY_FINGER : LOWEST_ON_PHONE) + more : LOWEST;
   // the versions of a sentence take nothing from the picture
   const versions = onPhone() ? (parts.bars.querySelector(".branches")?.offsetHeight ?? 0) : 0;
-  parts.screen.style.height = `${Math.max(least, Math.min(most, Math.floor(room))) + versions}px`;
+  const height = Math.max(least, Math.min(most, Math.floor(room))) + versions;
+  parts.screen.style.height = `${height}px`;
+  // all heads have at least half of what is beside the picture
+  const picture = height - Math.max(parts.controls.offsetHeight, parts.rows.offsetHeight);
+  parts.screen.style.setProperty("--bars-most", `${Math.round(picture * MOST_OF_BARS)}px`);
+  parts.screen.style.setProperty("--bars", `${parts.bars.hidden ? 0 : parts.bars.offsetHeight + UNDER_HEADS}px`);
 }

@@ -1,5 +1,5 @@
 // The few methods of a canvas that the pictures use, written down as SVG.
-import { FONT } from "#view/canvas.js";
+import { FONT } from "#view/type.js";
 
 const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; // what no file of XML may hold
 const FINEST = 100; // parts of a pixel that a place is written in

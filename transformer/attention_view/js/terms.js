@@ -10,8 +10,8 @@ export const TERM_STYLE = `dfn.term {
   cursor: help;
 }
 dfn.term:focus-visible {
-  outline: 3px solid var(--st-primary-color, Highlight);
-  border-radius: 0.15rem;
+  outline: 3px solid var(--accent);
+  border-radius: var(--radius-cell);
 }`;
 
 export function termLabel(name, shown = name) {

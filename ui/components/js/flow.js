@@ -42,7 +42,6 @@ export default function component({ data, parentElement, setTriggerValue }) {
 function draw(root, data, pick) {
   const focused = root.getRootNode().activeElement?.dataset?.id;
   const left = root.querySelector(".room")?.scrollLeft;
-  root.style.setProperty("--accent", data.accent);
   const readout = part("p", { className: "readout" });
   const view = { data, pick, readout, ...placed(root, data) };
   const room = part("div", { className: "room" }, picture(view));

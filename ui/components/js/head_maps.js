@@ -1,9 +1,9 @@
 // Draws the cards that ui/figures/head_maps.py makes; a head clicked, or chosen with Enter, goes to Python.
 import STYLE from "./head_maps.css";
-import { FONT } from "#view/canvas.js";
 import { dress, keepFile, part, redrawWhenMoved, scrollToTarget, svgPart } from "#view/elements.js";
 import { expose } from "#view/figures/expose.js";
 import { take } from "#view/pointer.js";
+import { FONT } from "#view/type.js";
 
 // up to so many heads beside each other: width, height
 const CELL = [
@@ -64,7 +64,6 @@ function describe(root, data, most, width) {
   const wide = data.cards.some(({ maps }) => maps.length > 1) ? 2 : 1;
   const edges = root.clientWidth > NARROW ? 28 : 10;
   const card = Math.min(wide * (most * (width + 2) + 24) + (wide - 1) * 20 + edges, 620);
-  root.style.setProperty("--accent", data.accent);
   root.style.setProperty("--columns", data.columns);
   root.style.setProperty("--card", `${card}px`);
   root.setAttribute("role", "group");

@@ -7,6 +7,7 @@ import { expose } from "#view/figures/expose.js";
 import { blobOf } from "#view/figures/png.js";
 import { unpack } from "#view/message.js";
 import { take, withModifier } from "#view/pointer.js";
+import { FONT } from "#view/type.js";
 import { AXES, chartIn, destroyChart, drawChart, cursorAt, zoomTo } from "./curves/chart.js";
 import { amount } from "./curves/numbers.js";
 import { askForMissing, nearest, takeIn } from "./curves/points.js";
@@ -128,7 +129,7 @@ function legend(view) {
 function chipOf(view, { name, colour }) {
   const { hidden } = view;
   const chip = part("button", { textContent: name, title: "Show or hide", ariaPressed: !hidden.has(name) });
-  chip.style.setProperty("--ink", colour);
+  chip.style.setProperty("--curve", colour);
   chip.onclick = () => {
     if (!hidden.delete(name)) hidden.add(name);
     legend(view);
@@ -276,7 +277,7 @@ function pictureOf(view) {
     const box = canvas.getBoundingClientRect();
     const caption = host.firstChild.getBoundingClientRect();
     context.drawImage(canvas, (box.left - frame.left) * ratio, (box.top - frame.top) * ratio);
-    Object.assign(context, { fillStyle: view.theme.ink, font: `600 ${13 * ratio}px sans-serif`, textBaseline: "top" });
+    Object.assign(context, { fillStyle: view.theme.ink, font: `650 ${13 * ratio}px ${FONT}`, textBaseline: "top" });
     context.fillText(
       host.firstChild.textContent,
       (caption.left - frame.left) * ratio,

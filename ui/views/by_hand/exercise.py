@@ -9,6 +9,7 @@ import streamlit as st
 
 from transformer.by_hand.exercises import Exercise, Matrix, written
 from transformer.by_hand.stages import ByHand
+from transformer.design import property_style
 from ui import figures
 from ui.components.scripts import component
 from ui.views.by_hand.matrices import NAMES, draw, numbers
@@ -68,22 +69,23 @@ def _bounds(values: np.ndarray) -> list[list[float | None]]:
     return [[float(value) if np.isfinite(value) else None for value in row] for row in values]
 
 
-STYLE = """
+PRINTED = property_style() + """
+:root { color-scheme: light; }
 @page { size: A4; margin: 14mm; }
-body { font: 15px/1.4 system-ui, sans-serif; color: #000; background: #fff; max-width: 1000px; margin: 1rem auto;
-  padding: 0 1rem; }
-h1 { font-size: 22px; margin: 0; } h2 { font-size: 17px; margin: 1.2em 0 .2em; } p { margin: .3em 0; }
-.name { display: flex; justify-content: space-between; gap: 2rem; }
-.name span { flex: 1; border-bottom: 1px solid #000; }
-.row { display: flex; flex-wrap: wrap; gap: .6em 2em; align-items: flex-start; overflow-x: auto; }
+body { font: var(--body)/1.4 var(--font); color: var(--ink); background: var(--paper); max-width: 1000px;
+  margin: 1rem auto; padding: 0 1rem; }
+h1 { font-size: var(--title); margin: 0; } h2 { font-size: var(--body); margin: 1.2em 0 .2em; } p { margin: .3em 0; }
+.name { display: flex; justify-content: space-between; gap: var(--gap-4); }
+.name span { flex: 1; border-bottom: 1px solid; }
+.row { display: flex; flex-wrap: wrap; gap: var(--gap-2) var(--gap-4); align-items: flex-start; overflow-x: auto; }
 figure { margin: .4em 0; break-inside: avoid; } figcaption { padding-bottom: .2em; }
 section.step { break-inside: avoid-page; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
-th { font-weight: 500; padding: .1em .4em; text-align: right; white-space: nowrap; } thead th { text-align: center; }
-td { border: 1px solid #777; padding: .15em .35em; text-align: right; min-width: 2.7em; height: 1.4em; }
-td.open { border: 2px solid #000; min-width: 3.4em; height: 2em; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: var(--small); }
+th { font-weight: 400; padding: .1em .4em; text-align: right; white-space: nowrap; } thead th { text-align: center; }
+td { border: 1px solid var(--edge); padding: .15em .35em; text-align: right; min-width: 2.7em; height: 1.4em; }
+td.open { border: 2px solid; min-width: 3.4em; height: 2em; }
 .answers { break-before: page; }
-@media screen { .answers { border-top: 3px double #000; margin-top: 3rem; padding-top: 1rem; } }
+@media screen { .answers { border-top: 3px double; margin-top: 3rem; padding-top: 1rem; } }
 """
 
 
@@ -105,7 +107,7 @@ def worksheet(hand: ByHand, tasks: Sequence[Exercise], *, query: int | None) -> 
     answers = "".join(_step(task, "", [_table(task.answer, query=query, answer=True)]) for task in tasks)
     heading = f"<h1>Attention by hand</h1><p>“{escape(s.sentence)}”</p><p>{about}</p>"
     return (f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Attention by hand: worksheet</title>'
-            f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
+            f'<meta name="viewport" content="width=device-width"><style>{PRINTED}</style></head><body>'
             f'<p class="name">Name <span></span> Date <span></span></p>{heading}{"".join(sheets)}'
             f'<div class="answers"><h1>Answers</h1><p>“{escape(s.sentence)}”</p><p>{about}</p>{answers}</div>'
             f"</body></html>")

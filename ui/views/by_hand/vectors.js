@@ -77,13 +77,11 @@ function send(view) {
 // The parts, made anew when there is another width.
 
 function build(view) {
-  const { root, data } = view;
+  const { root } = view;
   const focused = root.getRootNode().activeElement?.dataset?.id;
   measure(view);
   const svg = picture(view);
   const side = part("div", { className: "side" }, told(view), table(view), heat(view), foot(view));
-  root.style.setProperty("--accent", data.accent);
-  root.style.setProperty("--bar", data.bar);
   root.replaceChildren(svg, side);
   root.classList.toggle("narrow", view.narrow);
   root.classList.toggle("slim", view.narrow && view.width < SLIM);

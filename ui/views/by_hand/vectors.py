@@ -13,7 +13,7 @@ from ui import figures
 from ui.choices.checkpoint import choose_checkpoint
 from ui.choices.head import head_controls, head_in_range, origin
 from ui.components.scripts import component
-from ui.figures.palette import ACCENT, BAR, NEGATIVE
+from ui.figures.palette import BAR, NEGATIVE
 from ui.page.plain_text import say_error
 from ui.page.presentation import settings
 from ui.views.by_hand.dragged import COLDEST, HOTTEST, MOVED, QUERY
@@ -96,7 +96,7 @@ def message(one: TrainedHead, row: int, about: Description) -> dict:
             "kept": float(plane.kept.mean()),
             "query": {"id": QUERY, "label": figures.plain_label(one.queries[row]), "place": _plain(plane.query)},
             "keys": [key(at) for at in order], "drawn": DRAWN, "divisor": one.divisor, "divided_by": one.divided_by,
-            "cap": one.cap, "accent": ACCENT, "bar": BAR, "negative": NEGATIVE}
+            "cap": one.cap, "bar": BAR, "negative": NEGATIVE}
 
 
 def _plain(values: torch.Tensor) -> list[float]:

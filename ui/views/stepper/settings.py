@@ -11,21 +11,32 @@ from transformer.inference.sampling_settings import SETTINGS, idle
 from ui.choices.about_model import show_about
 from ui.choices.checkpoint import choose_checkpoint, model_box
 from ui.choices.text_box import place_of_line
+from ui.page.presentation import offer_present, presenting, show_title
+from ui.views.stepper.examples import example_pills
 
 MOST_NOTCHES = 100  # of a slider; with more, a number is typed
 
 
-def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Checkpoint, str, DeltaGenerator]:
-    """The box for the text and the settings in a line -> the model, what is typed, and the place for a line on it."""
+def show_settings(page: str, title: str, type_text: Callable[[Checkpoint], str],
+                  examples_of: Callable[[Checkpoint], list[str]]) -> tuple[Checkpoint, str, DeltaGenerator]:
+    """The box for the text, the settings and *Present* in a line -> the model, what is typed, and the place for a line
+    on it. Examples are offered under the box while somebody is in it."""
+    if presenting(page):
+        show_title(page, title)
     messages = st.container()  # outside the box, which is closed
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked_settings"):
-        left = st.container()
+        if not presenting(page):
+            st.title(title, anchor=False)  # for screen readers
+        left = st.container(key=f"{page}_typed")
         with model_box(page, help="Which model, and how it chooses its tokens"):
             ckpt = choose_checkpoint(page, messages=messages)
             show_about(page, ckpt)
             _show_sampling(page)
         with left:
             text = type_text(ckpt)
+            example_pills(page, examples_of(ckpt))
+        if not presenting(page):
+            offer_present(page)
     if waiting := idle({setting.name: st.session_state.get(f"{page}_{setting.name}") for setting in SETTINGS}):
         messages.caption(SHARED["sampling"]["idle"].format(names=", ".join(setting.label for setting in waiting)))
     return ckpt, text, place_of_line(page)

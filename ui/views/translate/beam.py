@@ -24,8 +24,8 @@ PENALTY, STRONGEST = 0.6, 2.0
 FITS = 8    # steps on a page of usual width
 SCROLLS = """BOX > * { max-width: none; }
 BOX { overflow-x: auto; scrollbar-width: auto; padding-bottom: 6px;
-  background: linear-gradient(90deg, rgba(128, 128, 128, .35), transparent) 0 0 / 14px 100% no-repeat scroll,
-    linear-gradient(270deg, rgba(128, 128, 128, .35), transparent) 100% 0 / 14px 100% no-repeat scroll; }"""
+  background: linear-gradient(90deg, var(--tint), transparent) 0 0 / 14px 100% no-repeat scroll,
+    linear-gradient(270deg, var(--tint), transparent) 100% 0 / 14px 100% no-repeat scroll; }"""
 DRAWN = 40  # steps of the tree at once: a sentence that never ends takes 200, and a browser 5 s to draw them
 
 

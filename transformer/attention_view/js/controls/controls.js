@@ -201,7 +201,7 @@ export function buildControls(view) {
     parts[name].onclick = () => act(view, { step: "main", last: "end" }[name] ?? name);
   }
   const says = (className, textContent) => part("span", { className, textContent });
-  parts.step.append(says("step", "Step"), says("again", "Replay from the start"), says("short", "Replay"));
+  parts.step.append(says("step", "Step"), says("again", "Replay"));
   const words = part("span", { textContent: "Copy link" });
   parts.copy.append(words);
   parts.copy.onclick = () => copyLink(view, words);
@@ -237,9 +237,12 @@ function speed(parts) {
 
 async function copyLink(view, words) {
   if (!(await copied(window.location.href, view.root))) return; // it stands there, selected, to be copied by hand
+  const { parentElement: button } = words;
   words.textContent = "Copied";
+  button.dataset.copied = "";
   setTimeout(() => {
     words.textContent = "Copy link";
+    delete button.dataset.copied;
   }, COPIED_MS);
 }
 

@@ -1,5 +1,6 @@
 // Every figure of the page in one zip: our own views give their files, other charts are taken as they are drawn.
 import { app } from "#view/app.js";
+import { themeOf } from "#view/colours.js";
 import { keepFile } from "#view/elements.js";
 import { blobOf } from "#view/figures/png.js";
 import { fileName } from "#view/names.js";
@@ -55,7 +56,7 @@ function pageColour(element) {
     const { backgroundColor } = getComputedStyle(one);
     if (!/(, 0\)|transparent)$/.test(backgroundColor)) return backgroundColor;
   }
-  return "#ffffff";
+  return themeOf(false).page;
 }
 
 const vegaPicture = (drawn) => (drawn.localName === "canvas" ? blobOf(drawn) : svgFile(drawn));

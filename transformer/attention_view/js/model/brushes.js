@@ -2,6 +2,7 @@
 import { widest } from "#view/canvas.js";
 import { channels, css } from "#view/colours.js";
 import { onScreen } from "#view/model/places.js";
+import { typeHasCome } from "#view/type.js";
 
 export const TYPE = 13; // px of its text
 
@@ -22,7 +23,7 @@ export function faded(context, alpha, draw) {
 
 const widths = new Map(); // of words at 13 pixels, which are asked for at each frame
 export function widthOf(words, weight = 400) {
-  const id = `${weight} ${words}`;
+  const id = `${weight} ${words} ${typeHasCome()}`;
   if (!widths.has(id)) widths.set(id, widest([words], weight));
   return widths.get(id);
 }

@@ -13,6 +13,7 @@ import { groupOf } from "#view/names.js";
 import { inPercent, partOfOne } from "#view/numbers.js";
 import { wholeInfo } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
+import { SMALL } from "#view/type.js";
 
 const SEEN = 3; // px of a part that is drawn with anything in it
 const APART = 14; // px of a head that is drawn by itself; smaller ones stand in lines
@@ -72,7 +73,7 @@ function paintLayer(context, picture, node, [x, y, w, h]) {
   const chosen = node.layer === selection.layer && node.kind === (selection.kind === "encoder" ? "encoder" : "decoder");
   const margin = 0.085 * w;
   const label = h < 2.2 * TYPE || w < NAMED ? String(node.layer) : `layer ${node.layer}`;
-  const options = { colour: theme.muted, size: Math.min(TYPE, Math.max(9, h * 0.7)), weight: chosen ? 700 : 400 };
+  const options = { colour: theme.muted, size: Math.min(TYPE, Math.max(9, h * 0.7)), weight: chosen ? 650 : 400 };
   if (h > HIGH) {
     // in its corner, beside what runs up its edge
     const align = mirrored ? "right" : "left";
@@ -135,7 +136,7 @@ function paintBox(context, picture, part, box, wide) {
   const [fill, line] = coloursOf(picture, part);
   context.fillStyle = fill;
   context.fillRect(...box);
-  context.strokeStyle = isHere ? picture.theme.accent : line;
+  context.strokeStyle = isHere ? picture.theme.mark : line;
   context.lineWidth = isHere ? 3 : wide;
   context.strokeRect(...box);
 }
@@ -159,7 +160,7 @@ function paintName(context, { theme, lengths }, part, [x, y, w, h]) {
   if (h < 10) return;
   const size = Math.min(TYPE, Math.max(9, h * 0.62));
   const room = w - 6;
-  const narrow = part.type === "norm" && !fitted(part.block.name, Math.max(w, h) - 6, size, 600);
+  const narrow = part.type === "norm" && !fitted(part.block.name, Math.max(w, h) - 6, size, 650);
   const lines = [narrow ? "norm" : part.block.name];
   const shapes = shapesOf(part.block, lengths);
   if (h > 3.1 * TYPE && part.type !== "norm") lines.push([shapes, shareText(part.block)].filter(Boolean).join(" · "));
@@ -172,7 +173,7 @@ function paintName(context, { theme, lengths }, part, [x, y, w, h]) {
       colour: at ? theme.muted : theme.ink,
       size: at ? size - 1 : size,
       align: "center",
-      weight: at ? 400 : 600,
+      weight: at ? 400 : 650,
     };
     if (turn && !at) write(context, words, x + w / 2, y + h / 2, h - 6, { ...options, turn: -Math.PI / 2 });
     else if (!turn) write(context, words, x + w / 2, middle, room, options);
@@ -215,15 +216,19 @@ function paintTokens(context, picture, part, [x, y, w, h]) {
   tokens.forEach((token, at) => {
     const followed = kind === message.model?.stack && at === followedAt(message);
     const under = looks && !followed ? colours[256 + Math.round(256 * looks[at])].plain : null;
-    const colour = followed ? inkOn(channels(theme.accent)) : under ? inkOn(under) : theme.ink;
-    context.fillStyle = followed ? theme.accent : under ? css(under) : theme.forbidden;
+    const colour = followed ? inkOn(channels(theme.mark)) : under ? inkOn(under) : theme.ink;
+    context.fillStyle = followed ? theme.mark : under ? css(under) : theme.forbidden;
     context.fillRect(x + at * each + 1, y + 1, Math.max(1, each - 2), h - 2);
     if (h < 10) return;
-    const options = { colour, size, align: "center", weight: followed ? 700 : 400 };
+    const options = { colour, size, align: "center", weight: followed ? 650 : 400 };
     const label = visible(token, 12);
     if (fitted(label, each - 3, size)) text(context, label, x + (at + 0.5) * each, y + h / 2, options);
     else if (each > 11 && h > 26)
-      text(context, visible(token, 5), x + (at + 0.5) * each, y + h / 2, { ...options, size: 10, turn: -Math.PI / 2 });
+      text(context, visible(token, 5), x + (at + 0.5) * each, y + h / 2, {
+        ...options,
+        size: SMALL,
+        turn: -Math.PI / 2,
+      });
   });
 }
 
@@ -253,12 +258,12 @@ function paintAnswer(context, picture, [x, y, w, h]) {
   const top = y + (h - count * line) / 2;
   const size = Math.min(TYPE, line - 2);
   const labels = rows.slice(0, count).map(({ label }) => visible(label, 14));
-  const room = Math.min(w * 0.45, (widest(labels, 700) * size) / 13 + 10);
+  const room = Math.min(w * 0.45, (widest(labels, 650) * size) / 13 + 10);
   rows.slice(0, count).forEach(({ probability, chosen }, nth) => {
     const middle = top + (nth + 0.5) * line;
-    const options = { colour: theme.ink, size, weight: chosen ? 700 : 400 };
+    const options = { colour: theme.ink, size, weight: chosen ? 650 : 400 };
     text(context, labels[nth], x + room - 4, middle, { ...options, align: "right" });
-    context.fillStyle = chosen ? theme.accent : BAR;
+    context.fillStyle = chosen ? theme.mark : BAR;
     context.fillRect(x + room, middle - line * 0.35, Math.max(1, probability * (w - room - 66)), line * 0.7);
     write(context, inPercent(probability), x + w - 4, middle, 62, { ...options, align: "right" });
   });
@@ -278,7 +283,7 @@ function paintAttention(context, picture, part) {
     const type = Math.min(TYPE, above * 0.8);
     const more = `${part.block.name} · ${part.block.note} · ${shapesOf(part.block, lengths)}, ${shareText(part.block)}`;
     const some = fitted(more, w - 10, type) === more ? more : `${part.block.name} · ${part.block.note}`;
-    write(context, some, x + 5, y + above / 2 + 1, w - 10, { colour: theme.ink, size: type, weight: 600 });
+    write(context, some, x + 5, y + above / 2 + 1, w - 10, { colour: theme.ink, size: type, weight: 650 });
   }
   const one = screenOf(picture, places.head(part, 0).box);
   if (one[2] < APART || one[3] < LOW)
@@ -377,7 +382,7 @@ function paintClosed(context, picture, node, [x, y, w, h], chosen) {
   context.fillStyle = theme.forbidden;
   context.fillRect(...place);
   if (small && info) paintSmallHead(context, picture, node, small, info, place);
-  context.strokeStyle = chosen ? theme.accent : theme.stripe;
+  context.strokeStyle = chosen ? theme.mark : theme.stripe;
   context.lineWidth = chosen ? 2 : 1;
   context.strokeRect(...place);
   paintChanged(context, picture, node, place);
@@ -389,9 +394,9 @@ function paintClosed(context, picture, node, [x, y, w, h], chosen) {
     const words = looks ? `head ${node.head} · ${looks}` : `head ${node.head}`;
     write(context, words, x + w / 2, y + 9, w - 2, {
       colour: theme.ink,
-      size: 12,
+      size: SMALL,
       align: "center",
-      weight: chosen ? 700 : 400,
+      weight: chosen ? 650 : 400,
     });
   }
   const effect = headEffect(message, node);
@@ -488,14 +493,14 @@ function paintRiver(context, picture, stack) {
     ...some.map(([y, norm]) => [x - half(norm), screenY(y)]),
     ...[...some].reverse().map(([y, norm]) => [x + half(norm), screenY(y)]),
   ];
-  const quiet = theme.dark ? "#46505f" : "#c3ccd8";
+  const quiet = theme.stripe;
   fillShape(context, shape(points), carried ? quiet : theme.forbidden);
   paintStreamName(context, picture, stack);
   if (stack.id !== message.model?.stack || !carried) return;
   const to = picture.place[1];
   const done = points.filter(([y]) => y >= to);
   if (!done.length) return;
-  faded(context, 0.85, () => fillShape(context, shape([...done, [to, done.at(-1)[1]]]), theme.accent));
+  faded(context, 0.85, () => fillShape(context, shape([...done, [to, done.at(-1)[1]]]), theme.mark));
 }
 
 function paintStreamName(context, picture, stack) {
@@ -503,7 +508,7 @@ function paintStreamName(context, picture, stack) {
   if (w < 330 || h < 130) return;
   const [top, bottom] = [Math.max(y, 0), Math.min(y + h, picture.size[1])];
   const at = x + (picture.mirrored[stack.id] ? 0.922 : 0.078) * w;
-  const options = { colour: picture.theme.muted, size: 11, align: "center", turn: -Math.PI / 2 };
+  const options = { colour: picture.theme.muted, size: SMALL, align: "center", turn: -Math.PI / 2 };
   write(context, "residual stream", at, (top + bottom) / 2, bottom - top, options);
 }
 
@@ -514,7 +519,7 @@ function paintLooks(context, picture) {
   const [x, y] = screenOf(picture, [...picture.place, 0, 0]).slice(0, 2);
   if (moving) {
     const ring = circle([x, y], 7);
-    fillShape(context, ring, theme.accent);
+    fillShape(context, ring, theme.mark);
     context.strokeStyle = theme.page;
     context.lineWidth = 2;
     stroke(context, ...ring);
@@ -534,7 +539,7 @@ function paintLooks(context, picture) {
       if (weight < FAINT || lines > MOST_LINES) return;
       lines += 1;
       const to = [left + ((key + 0.5) * width) / tokens.length, top];
-      context.strokeStyle = theme.accent;
+      context.strokeStyle = theme.mark;
       context.lineWidth = 0.6 + 2.4 * weight;
       faded(context, 0.15 + 0.75 * weight, () => stroke(context, [hx + hw / 2, hy + hh - 2], to));
     });

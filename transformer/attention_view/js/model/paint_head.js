@@ -8,6 +8,7 @@ import { plain, short } from "#view/numbers.js";
 import { SAME_WEIGHT, dot, formula, mayLook, ownWeight, rowsOf, score } from "#view/scores.js";
 import { stageOf } from "#view/stages.js";
 import { visible } from "#view/tokens.js";
+import { SMALL } from "#view/type.js";
 
 const NUMBERED = 30; // px of a cell that has its number
 
@@ -117,10 +118,10 @@ export function paintHead(context, picture, node) {
     context.strokeRect(...box);
     const [x, y, w] = box;
     const room = name === "q" ? Math.max(w, matrix[0] - x - 4, 110) : 0.28 * (w / HEAD.k[2]);
-    if (name === "q") caption(context, theme, words, x, y - 11, room, { weight: 600 });
-    else if (name === "z") caption(context, theme, words, x, y + box[3] + 11, w * 1.7, { weight: 600 });
-    else if (name === "k") caption(context, theme, words, x + w + 6, y + box[3] / 2, 0.5 * w, { weight: 600 });
-    else caption(context, theme, words, x - 6, y + box[3] / 2, room, { weight: 600, align: "right" });
+    if (name === "q") caption(context, theme, words, x, y - 11, room, { weight: 650 });
+    else if (name === "z") caption(context, theme, words, x, y + box[3] + 11, w * 1.7, { weight: 650 });
+    else if (name === "k") caption(context, theme, words, x + w + 6, y + box[3] / 2, 0.5 * w, { weight: 650 });
+    else caption(context, theme, words, x - 6, y + box[3] / 2, room, { weight: 650, align: "right" });
   }
   paintFormulas(context, picture, node, rows);
   paintPair(context, picture, node, place, [Q, K]);
@@ -141,7 +142,7 @@ function paintFormulas(context, { message, theme, lengths, ...picture }, node, r
   if (norm !== null) right.push(`adds a vector of length ${plain(Number(norm.toPrecision(3)))}`);
   const line = Math.min(18, (0.18 * h) / 3);
   if (line < 11) return;
-  const options = { colour: theme.muted, size: 12 };
+  const options = { colour: theme.muted, size: SMALL };
   left.forEach((words, at) =>
     caption(context, theme, words, x + 0.015 * w, y + 0.84 * h + at * line, 0.2 * w, options),
   );
@@ -169,7 +170,7 @@ function partsOfHead(rows, stage, [Q, K], isPart) {
 function paintPair(context, picture, node, place, [Q, K]) {
   const { theme } = picture;
   const [query, key] = picture.path[4].pair;
-  context.strokeStyle = theme.accent;
+  context.strokeStyle = theme.mark;
   context.lineWidth = 2;
   for (const name of picture.message.kinds[node.kind].whole ? ["q"] : ["q", "z"]) {
     const [x, y, w, h] = place(name);
@@ -194,7 +195,7 @@ function paintCellNumbers(context, picture, [x, y, w, h], values, [Q, K], shut) 
       const value = values[q * K + k];
       if (value < 0.005) continue;
       const colour = palette(theme.dark)[256 + Math.round(256 * Math.sqrt(Math.min(1, value)))].plain;
-      text(context, short(value), left + cw / 2, top + ch / 2, { colour: inkOn(colour), align: "center", size: 12 });
+      text(context, short(value), left + cw / 2, top + ch / 2, { colour: inkOn(colour), align: "center", size: SMALL });
     }
 }
 
@@ -208,7 +209,7 @@ function paintAxes(context, picture, [x, y, w, h], info) {
   const [edge, ceiling] = screenOf(picture, picture.path[3].box);
   const line = Math.max(1, Math.ceil(14 / (h / Q)));
   for (let q = 0; q < Q; q += line) {
-    const options = { colour: theme.ink, align: "right", size: 12, weight: q === query ? 700 : 400 };
+    const options = { colour: theme.ink, align: "right", size: SMALL, weight: q === query ? 650 : 400 };
     caption(context, theme, visible(info.queries[q], 12), left - 6, y + ((q + 0.5) * h) / Q, left - edge - 8, options);
   }
   const wide = w / K;
@@ -216,7 +217,7 @@ function paintAxes(context, picture, [x, y, w, h], info) {
   const flat = longest <= wide - 4;
   const step = flat ? 1 : Math.max(1, Math.ceil(14 / wide));
   for (let k = 0; k < K; k += step) {
-    const options = { colour: theme.ink, size: 12, weight: k === key ? 700 : 400 };
+    const options = { colour: theme.ink, size: SMALL, weight: k === key ? 650 : 400 };
     const middle = x + (k + 0.5) * wide;
     if (flat)
       caption(context, theme, visible(info.keys[k], 12), middle, top - 9, wide, { ...options, align: "center" });
@@ -245,13 +246,13 @@ function paintProductRows(context, picture, node, { first, second, names, produc
     context.strokeStyle = theme.stripe;
     context.lineWidth = 1;
     context.strokeRect(...strip);
-    caption(context, theme, words, strip[0], strip[1] - 10, strip[2], { weight: 600 });
+    caption(context, theme, words, strip[0], strip[1] - 10, strip[2], { weight: 650 });
     paintStripNumbers(context, picture, strip, numbers, high);
   }
   const [x, y, w, h] = place("sum");
   const most = highest(products) || 1;
   const each = w / products.length;
-  caption(context, theme, names[2], x, y + 4, w, { weight: 600 });
+  caption(context, theme, names[2], x, y + 4, w, { weight: 650 });
   const middle = y + h * 0.58;
   context.fillStyle = theme.muted;
   context.fillRect(x, middle - 0.5, w, 1);
@@ -267,7 +268,7 @@ function paintProductRows(context, picture, node, { first, second, names, produc
   const step = Math.min(20, room / last.length);
   last.forEach((words, at) => {
     caption(context, theme, words, x, foot + (at + 0.3) * step, w + 0.1 * w, {
-      weight: at === last.length - 1 ? 600 : 400,
+      weight: at === last.length - 1 ? 650 : 400,
     });
   });
 }
@@ -280,7 +281,7 @@ function paintStripNumbers(context, { theme, size }, [x, y, w, h], numbers, high
     if (left > size[0] || left + each < 0) return;
     const part = Math.sign(value) * Math.min(1, Math.abs(value) / (high || 1));
     const colour = palette(theme.dark)[256 + Math.round(256 * part)].signed;
-    text(context, short(value), left + each / 2, y + h / 2, { colour: inkOn(colour), align: "center", size: 12 });
+    text(context, short(value), left + each / 2, y + h / 2, { colour: inkOn(colour), align: "center", size: SMALL });
   });
 }
 
@@ -320,7 +321,7 @@ export function paintCell(context, picture, node) {
   ];
   paintProductRows(context, picture, node, { first: q, second: k, names, products, lines });
   const [x, y, w, h] = screenOf(picture, picture.path[5].box);
-  context.strokeStyle = theme.accent;
+  context.strokeStyle = theme.mark;
   context.lineWidth = 2;
   context.strokeRect(x, y, w, h);
 }

@@ -10,6 +10,7 @@ import { hasNumber } from "#view/model/numbers.js";
 import { paintModel } from "#view/model/paint.js";
 import { LEVELS, cameraBetween, cameraOn } from "#view/model/places.js";
 import { change } from "#view/view/selection.js";
+import { BODY, SMALL, TITLE } from "#view/type.js";
 
 const SIZE = { width: 1280, height: 720 };
 const BELOW = 116; // px of the words
@@ -113,10 +114,10 @@ function paintWords(context, theme, { name, sentence }, { about, level, more }) 
   context.fillRect(0, height - BELOW, width, 1);
   const top = height - BELOW;
   const counted = `${level + 1} of ${LEVELS.length}`;
-  text(context, name, EDGE, top + 22, { colour: theme.ink, weight: 700, size: 22 });
-  text(context, counted, width - EDGE, top + 22, { colour: theme.muted, size: 15, align: "right" });
+  text(context, name, EDGE, top + 22, { colour: theme.ink, weight: 650, size: TITLE });
+  text(context, counted, width - EDGE, top + 22, { colour: theme.muted, size: BODY, align: "right" });
   const lines = inLinesOf(sentence + more, width - 2 * EDGE, 16).slice(0, 2);
-  lines.forEach((line, at) => text(context, line, EDGE, top + 50 + 21 * at, { colour: theme.ink, size: 16 }));
+  lines.forEach((line, at) => text(context, line, EDGE, top + 50 + 21 * at, { colour: theme.ink, size: BODY }));
   const from = fitted(about, width - 2 * EDGE, 13) || about.slice(0, 150);
-  text(context, from, EDGE, top + 102, { colour: theme.muted, size: 13 });
+  text(context, from, EDGE, top + 102, { colour: theme.muted, size: SMALL });
 }

@@ -3,6 +3,7 @@ import { chooseCandidate } from "#view/controls/controls.js";
 import { byFinger, onPhone } from "#view/window.js";
 import { part } from "#view/elements.js";
 import { inPercent } from "#view/numbers.js";
+import { referenceOf } from "#view/step_view/rows.js";
 import { visible } from "#view/tokens.js";
 
 const DIGITS = "1234567890";
@@ -30,6 +31,8 @@ export function drawBars(stepView) {
   parts.bars.replaceChildren(head, list);
   const note = [bars.note, bars.invites].filter(Boolean).join(" ");
   if (note) parts.bars.append(part("p", { className: "note", textContent: note }));
+  const reference = referenceOf(data);
+  if (reference) parts.bars.append(reference);
   if (data.branches?.length) parts.bars.append(branchesOf(stepView));
 }
 

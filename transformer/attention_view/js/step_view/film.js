@@ -10,6 +10,7 @@ import { stageOf } from "#view/stages.js";
 import { stepOf } from "#view/step_view/upto.js";
 import { visible } from "#view/tokens.js";
 import { paintHeads, withHeads } from "#view/view/painting.js";
+import { BODY, DISPLAY, LARGE, SMALL, TITLE } from "#view/type.js";
 import { pooled } from "#view/weights.js";
 
 const SIZE = { width: 1280, height: 720 };
@@ -80,26 +81,26 @@ function paintStep({ message, theme, selection }, context, at) {
 function paintWords(context, message, theme, selection, at) {
   const { outputs } = message.path;
   const { text: typed, checkpoint } = message.about;
-  const large = { colour: theme.ink, weight: 700, size: 32 };
-  text(context, endOf(typed.replaceAll("\n", " ↵ ")), EDGE, 36, { ...large, weight: 400, size: 22 });
+  const large = { colour: theme.ink, weight: 650, size: DISPLAY };
+  text(context, endOf(typed.replaceAll("\n", " ↵ ")), EDGE, 36, { ...large, weight: 400, size: TITLE });
   text(context, endOf(`→ ${outputs[at].replaceAll("\n", " ↵ ")}`), EDGE, 80, large);
   const head = `${kindName(selection.kind)} attention, layer ${selection.layer} · head ${selection.head}`;
-  text(context, `${head} · ${checkpoint} · step ${at}`, EDGE, 122, { colour: theme.muted, size: 16 });
+  text(context, `${head} · ${checkpoint} · step ${at}`, EDGE, 122, { colour: theme.muted, size: BODY });
 }
 
 // What fits on a line: its end, where most happens.
 const endOf = (words) => (words.length > 70 ? `…${words.slice(-69)}` : words);
 
 function paintCandidates(context, { x, y }, bars, theme) {
-  text(context, "What comes next?", x, y, { colour: theme.ink, weight: 700, size: 18 });
+  text(context, "What comes next?", x, y, { colour: theme.ink, weight: 650, size: LARGE });
   const rows = bars.slice(0, 5);
-  const room = Math.min(110, (widest(rows.map((bar) => visible(bar.label))) * 17) / 13 + 8);
+  const room = Math.min(110, (widest(rows.map((bar) => visible(bar.label))) * LARGE) / SMALL + 8);
   const most = COLUMNS.bars - room - 68;
   rows.forEach((bar, nth) => {
     const line = y + 40 + nth * 34;
-    const options = { colour: theme.ink, size: 17, weight: bar.chosen ? 700 : 400 };
+    const options = { colour: theme.ink, size: LARGE, weight: bar.chosen ? 650 : 400 };
     text(context, visible(bar.label), x + room - 8, line, { ...options, align: "right" });
-    context.fillStyle = bar.chosen ? theme.accent : BAR;
+    context.fillStyle = bar.chosen ? theme.mark : BAR;
     context.fillRect(x + room, line - 9, Math.max(1, bar.probability * most), 18);
     text(context, inPercent(bar.probability), x + COLUMNS.bars, line, { ...options, align: "right" });
   });

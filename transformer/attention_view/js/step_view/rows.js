@@ -9,8 +9,9 @@ import { infoOf } from "#view/view/selection.js";
 
 const BEFORE = 300; // tokens in a row
 const AFTER = 100;
+const END = 48; // px of the sign of the end, which need not be in sight
 
-export function drawRows({ parts, data }) {
+export function drawRows({ root, parts, data }) {
   const rows = data.rows.map((row) => rowOf(row, data.hide));
   if (data.text) rows.push(textOf(data));
   const before = scrolls(parts.rows);
@@ -19,6 +20,8 @@ export function drawRows({ parts, data }) {
     row.scrollLeft = before[row.getAttribute("aria-label")] ?? 0;
     keepInSight(row);
   }
+  const written = parts.rows.querySelector("[data-part=target] .tokens");
+  root.classList.toggle("spills", Boolean(written) && written.scrollWidth - written.clientWidth > END);
   for (const one of parts.rows.querySelectorAll(".tokens, .lines .output")) if (scrollable(one)) one.tabIndex = 0;
 }
 
@@ -127,13 +130,17 @@ function textOf({ text, hide }) {
   );
   const line = part("div", { className: text.lines ? "text lines" : "text" }, said);
   if (text.lines) requestAnimationFrame(() => said.scrollTo(0, said.scrollHeight));
-  if (text.reference && !hide) {
-    const { label, note, texts, more } = text.reference;
-    const bdi = part("bdi", { textContent: texts[0] });
-    const title = [note, ...texts].join("\n");
-    line.append(part("p", { className: "reference", title }, `${label}: `, bdi, more ? ` (and ${more} more)` : ""));
-  } else if (text.note) line.append(part("p", { className: "reference", textContent: text.note }));
+  if (text.note) line.append(part("p", { className: "reference", textContent: text.note }));
   return line;
+}
+
+// What people wrote for the same text, or null.
+export function referenceOf({ text, hide }) {
+  if (!text?.reference || hide) return null;
+  const { label, note, texts, more } = text.reference;
+  const title = [note, ...texts].join("\n");
+  const bdi = part("bdi", { textContent: texts[0] });
+  return part("p", { className: "reference", title }, `${label}: `, bdi, more ? ` (and ${more} more)` : "");
 }
 
 // The predicted token, or in a long source nothing: a reader scrolls that.

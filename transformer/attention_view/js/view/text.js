@@ -33,7 +33,7 @@ export function drawText(view) {
   parts.text.style.top = `${parts.scroller.offsetTop + (inLines(view) ? 0 : view.made.gutter.top)}px`;
   const [x, y, width, height] = frame(info, size);
   context.lineWidth = 3;
-  context.strokeStyle = theme.accent;
+  context.strokeStyle = theme.mark;
   context.strokeRect(x, y, width, height);
   const said = `${range(info, 0)} look at ${range(info, 1)}`;
   parts.text.title = `The whole text. Large: ${said}. Click where to look.`;

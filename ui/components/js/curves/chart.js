@@ -2,14 +2,14 @@
 // curves may be held against. What it draws stands in `data`; it is made anew only where its lines are others.
 import UPLOT from "../vendor/uplot/uplot.css";
 import { block, dress } from "#view/elements.js";
-import { FONT } from "#view/canvas.js";
+import { FONT, SMALL } from "#view/type.js";
 import { amount, clock, countOf, logTicks } from "./numbers.js";
 import { NO_POINTS, drawn, extent, firstThat } from "./points.js";
 import { default as uPlot } from "../vendor/uplot/uplot.js";
 
 const NEAR = 9; // px from a mark
 const SPARE = 0.06; // of the height, above and below the lines
-const LETTERS = 11; // px
+const LETTERS = SMALL;
 const FLAT = 180; // px; a chart that is lower has numbers nearer to each other at its side
 const HOURS = [1, 2, 3, 6, 12, 24, 48, 120, 240].map((hours) => 3600 * hours);
 const CLOCK = [1, 2, 5, 10, 15, 30, ...[1, 2, 5, 10, 15, 30].map((minutes) => 60 * minutes), ...HOURS]; // s
@@ -238,7 +238,7 @@ function drawOver(chart, plot) {
     const x = plot.valToPos(chart.at, "x", true);
     context.lineWidth = 2 * ratio;
     if (x >= bbox.left && x <= bbox.left + bbox.width)
-      line(context, theme.accent, [x, bbox.top], [x, bbox.top + bbox.height]);
+      line(context, theme.mark, [x, bbox.top], [x, bbox.top + bbox.height]);
   }
   context.restore();
 }

@@ -30,6 +30,7 @@ import { paintGrid } from "#view/grid.js";
 import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
 import { fileName, kindName } from "#view/names.js";
 import { PNG_ENTRIES, ZIP_ENTRY, csvFile, keepAs, keepZip, pagePng, paintCaption, pngFile } from "#view/picture_kit.js";
+import { BODY, DISPLAY, TITLE } from "#view/type.js";
 
 const WIDTH = 1240; // px
 const HALF = 580;
@@ -83,7 +84,7 @@ function compose(view, make) {
   underTimeline(view, context, plot);
   overTimeline(view, context, plot);
   paintGrid(context, { x: 16, y: TOP, width: HALF, height: middle - 10 }, { ...gridOf(view), at: null });
-  const title = { colour: theme.ink, weight: 700, size: 14 };
+  const title = { colour: theme.ink, weight: 650, size: BODY };
   text(context, `layer ${selection.layer}, head ${selection.head}`, 640, TOP + 2, title);
   const box = { x: 640, y: TOP + 12, width: made.width, height: made.height };
   paintMatrix(context, box, { ...matrixOf(view, made), cursor: null });
@@ -149,15 +150,15 @@ function paintSnapshot(view, context) {
   context.fillRect(0, 0, SIZE.width, SIZE.height);
   const loss = lossWords(view);
   const step = stepWords(view);
-  text(context, step[0].toUpperCase() + step.slice(1), EDGE, 40, { colour: theme.ink, weight: 700, size: 34 });
-  text(context, loss, SIZE.width - EDGE, 40, { colour: theme.ink, size: 20, align: "right" });
+  text(context, step[0].toUpperCase() + step.slice(1), EDGE, 40, { colour: theme.ink, weight: 650, size: DISPLAY });
+  text(context, loss, SIZE.width - EDGE, 40, { colour: theme.ink, size: TITLE, align: "right" });
   const { kind, sentence } = selection;
   const of = `${message.name} · ${kindName(kind)} attention · sentence ${sentence}: ${tokensOf(view).label}`;
-  text(context, of, EDGE, 78, { colour: theme.muted, size: 16 });
+  text(context, of, EDGE, 78, { colour: theme.muted, size: BODY });
   const head = `layer ${selection.layer}, head ${selection.head}`;
   const right = SIZE.width - EDGE - ACROSS;
-  text(context, head, right + 8, UNDER_WORDS + 6, { colour: theme.ink, weight: 700, size: 16 });
-  text(context, `All ${selection.kind} heads`, EDGE, UNDER_WORDS + 6, { colour: theme.ink, weight: 700, size: 16 });
+  text(context, head, right + 8, UNDER_WORDS + 6, { colour: theme.ink, weight: 650, size: BODY });
+  text(context, `All ${selection.kind} heads`, EDGE, UNDER_WORDS + 6, { colour: theme.ink, weight: 650, size: BODY });
   paintGrid(context, { x: EDGE, y: UNDER_WORDS + 20, width: ACROSS, height: TALL }, gridOf(view));
   paintHead(view, context, { x: right, y: UNDER_WORDS + 20, width: ACROSS, height: TALL });
   const top = UNDER_WORDS + TALL + 34;

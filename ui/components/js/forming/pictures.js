@@ -17,6 +17,7 @@ import {
 import { tileHeight, tileWidth } from "#view/grid.js";
 import { paintGuessing, roomForGuessing } from "#view/guess_line.js";
 import { thousands, ticks } from "#view/numbers.js";
+import { SMALL } from "#view/type.js";
 
 export function timelinePlot({ message, last }, box) {
   return plotOf(box, last, lossRange(message.training, message.validation, message.guessing));
@@ -73,9 +74,9 @@ export function overMeasure(view, context, plot, { row }) {
   if (over) {
     paintCurve(context, plot, curveOf(view, row, over), { colour: theme.ink, width: 2 });
     const words = `layer ${over[0]} · head ${over[1]}: ${valued(measured(view, step, row, ...over))}`;
-    text(context, words, plot.left + 6, plot.top, { colour: theme.ink, weight: 600 });
+    text(context, words, plot.left + 6, plot.top, { colour: theme.ink, weight: 650 });
   }
-  paintCurve(context, plot, curveOf(view, row, [selection.layer, selection.head]), { colour: theme.accent, width: 3 });
+  paintCurve(context, plot, curveOf(view, row, [selection.layer, selection.head]), { colour: theme.mark, width: 3 });
   paintDot(context, plot, step, measured(view, step, row), { theme });
 }
 
@@ -105,10 +106,6 @@ export function matrixOf(view, made) {
 // Curves.
 
 const MARGIN = { left: 44, right: 14, top: 12, bottom: 24 };
-const INK = {
-  true: { training: "#74b5f7", validation: "#6fd08c" },
-  false: { training: "#0b5cad", validation: "#146c2e" },
-};
 
 // Where steps and values lie in a box.
 function plotOf(box, last, [low, high]) {
@@ -134,7 +131,7 @@ function paintAxes(context, plot, { theme, most = 4 }) {
   const { left, width, bottom, top, low, high } = plot;
   context.lineWidth = 1;
   for (const tick of high > low ? ticks(low, high, most) : []) {
-    context.strokeStyle = theme.forbidden;
+    context.strokeStyle = theme.stripe;
     stroke(context, [left, plot.y(tick)], [left + width, plot.y(tick)]);
     text(context, String(tick), left - 6, plot.y(tick), { colour: theme.muted, align: "right" });
   }
@@ -178,7 +175,7 @@ function lossRange(training, validation, guessing) {
 
 // What does not change as one scrubs: the axes, the losses and a mark where each snapshot is.
 function paintLosses(context, plot, { training, validation, called, steps, guessing, theme }) {
-  const ink = INK[theme.dark];
+  const ink = { training: theme.accent, validation: theme.right };
   const recorded = training.length + validation.length;
   paintAxes(context, recorded ? plot : { ...plot, low: 0, high: -1 }, { theme });
   context.strokeStyle = theme.ink;
@@ -197,19 +194,20 @@ function paintLosses(context, plot, { training, validation, called, steps, guess
   ].filter(([, points]) => points.length);
   names.forEach(([words, , colour], i) => {
     const y = plot.bottom - 16 - 18 * (names.length - 1 - i);
-    text(context, words, plot.left + 10, y, { colour, size: 13, weight: 600 });
+    text(context, words, plot.left + 10, y, { colour, size: SMALL, weight: 650 });
   });
   const middle = plot.top + plot.height / 2;
-  if (!recorded) text(context, "no loss is recorded here", plot.left + 10, middle, { colour: theme.muted, size: 13 });
+  if (!recorded)
+    text(context, "no loss is recorded here", plot.left + 10, middle, { colour: theme.muted, size: SMALL });
 }
 
 function paintMarker(context, plot, step, { theme, handle = false }) {
   const x = plot.x(step);
-  context.strokeStyle = theme.accent;
+  context.strokeStyle = theme.mark;
   context.lineWidth = 2;
   stroke(context, [x, plot.top - 6], [x, plot.bottom]);
   if (!handle) return;
-  context.fillStyle = theme.accent;
+  context.fillStyle = theme.mark;
   context.beginPath();
   context.moveTo(x - 7, plot.top - 11);
   context.lineTo(x + 7, plot.top - 11);
@@ -219,7 +217,7 @@ function paintMarker(context, plot, step, { theme, handle = false }) {
 
 function paintDot(context, plot, step, value, { theme }) {
   if (!Number.isFinite(value)) return;
-  context.fillStyle = theme.accent;
+  context.fillStyle = theme.mark;
   context.beginPath();
   context.arc(plot.x(step), plot.y(value), 4.5, 0, 7);
   context.fill();

@@ -14,9 +14,6 @@ const GAP = 16; // px between the sign and its part
 const LARGEST = { width: 408, height: 250 }; // px, of a sign
 const OPENS = ["aria-haspopup", "aria-expanded", "aria-controls"];
 const PATIENCE = 12; // checks for a missing part before the sign goes to the middle
-// the theme's properties that the sign needs, because it is outside all components
-const THEME = ["font", "text-color", "background-color", "primary-color", "border-color", "button-radius"];
-const TAKEN = [...THEME, "green-text-color"].map((name) => `--st-${name}`);
 
 export function showGuide(view) {
   dress(document.documentElement, SIGN);
@@ -157,8 +154,6 @@ function fill(view, { wrapper, title, description }) {
   view.status.classList.toggle("finished", view.finished);
   const bottom = part("div", { className: "sign-foot" }, part("span", { textContent: place }), buttons(view));
   description.replaceChildren(part("p", { textContent: forTouch(text) }), view.status, bottom);
-  const theme = getComputedStyle(view.root);
-  for (const name of TAKEN) wrapper.style.setProperty(name, theme.getPropertyValue(name));
   wrapper.tabIndex = -1;
   view.sign = wrapper;
 }

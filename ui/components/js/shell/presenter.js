@@ -55,7 +55,7 @@ const BLACK = "heads-up-black";
 
 function darken() {
   const black = part("div", { className: BLACK, onclick: () => black.remove() });
-  black.style.cssText = "position: fixed; inset: 0; background: #000; z-index: 1000000";
+  black.style.cssText = "position: fixed; inset: 0; background: black; z-index: 1000000";
   document.body.append(black);
 }
 

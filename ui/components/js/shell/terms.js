@@ -6,7 +6,8 @@ import { appElement } from "#view/streamlit.js";
 const EDGE = 8; // px
 const BUBBLE = "heads-up-term";
 const STYLE = `position: fixed; z-index: 1000002; max-width: min(22rem, calc(100vw - 16px)); padding: .5rem .7rem;
-  border-radius: .4rem; font-size: .95rem; line-height: 1.4; box-shadow: 0 2px 10px #0006; pointer-events: none`;
+  border-radius: var(--radius); font-size: var(--body); line-height: 1.4; pointer-events: none;
+  box-shadow: 0 2px 10px var(--shade)`;
 let openedTerm = null;
 
 export function explainTerms(signal, sentences) {

@@ -1,0 +1,11 @@
+// The type of all that is drawn: its family, its sizes, and whether it has come.
+import DESIGN from "#view/design.json";
+
+export const FONT = DESIGN.font;
+export const { small: SMALL, body: BODY, large: LARGE, title: TITLE, display: DISPLAY } = DESIGN.type; // px
+
+const USED = [400, DESIGN.bold].map((weight) => `${weight} ${SMALL}px ${FONT}`);
+
+// Whether widths are those of the page's font, which comes after the page.
+export const typeHasCome = () => USED.every((font) => globalThis.document?.fonts?.check?.(font) ?? true);
+export const whenTypeHasCome = () => Promise.all(USED.map((font) => document.fonts.load(font)));

@@ -1,0 +1,48 @@
+"""Colours, type and spaces of all that is drawn: attention_view/js/design.json, which Python and the scripts read, so
+that each stands once. docs/design.md says what they are for."""
+
+import base64
+import json
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).parent / "attention_view" / "js"
+DESIGN = json.loads((HERE / "design.json").read_text("utf-8"))
+FONT = HERE.parent / "fonts" / "heads_up_sans" / "heads_up_sans.woff2"
+
+
+def colour(name: str, *, dark: bool | None = False) -> str:
+    """A colour by its name, on a light or a dark page. Raises KeyError."""
+    return DESIGN["colours"][name][bool(dark)]
+
+
+def properties() -> dict[str, str]:
+    """What a style may use, by the name of its custom property: `var(--accent)`. Colours follow `color-scheme`."""
+    return {
+        **{name: f"light-dark({light}, {dark})" for name, (light, dark) in DESIGN["colours"].items()},
+        **{name: f"{size}px" for name, size in DESIGN["type"].items()},
+        "big": "max(min(4vh, 4vw), 15px)",  # on a projector
+        "bold": str(DESIGN["bold"]),
+        "radius": f"{DESIGN['radius']['control']}px", "radius-cell": f"{DESIGN['radius']['cell']}px", "round": "50%",
+        **{f"gap-{number}": f"{size}px" for number, size in enumerate(DESIGN["gap"], start=1)},
+        "font": DESIGN["font"], "code": DESIGN["code"],
+    }
+
+
+def property_style(selector: str = ":root") -> str:
+    """The rule that gives an element and all in it the properties."""
+    return f"{selector} {{ {' '.join(f'--{name}: {value};' for name, value in properties().items())} }}"
+
+
+def document_style() -> str:
+    """The style of a document of its own, which follows its reader's light or dark."""
+    return (f"{property_style()}\n:root {{ color-scheme: light dark; background: var(--paper); color: var(--ink); "
+            "font-family: var(--font); }\n")
+
+
+@cache
+def font_style(url: str | None = None) -> str:
+    """The rule for the font of a document that has no other: from an address, by default from inside the document."""
+    url = url or f"data:font/woff2;base64,{base64.b64encode(FONT.read_bytes()).decode()}"
+    return (f"@font-face {{ font-family: \"Heads Up Sans\"; font-weight: 400 {DESIGN['bold']}; font-display: swap; "
+            f"src: url({url}) format(\"woff2\"); }}\n")
