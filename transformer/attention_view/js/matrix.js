@@ -18,6 +18,7 @@ const SMALLEST = SMALL;
 const MOST_ABOVE = 130; // px of labels that stand upright
 const LEAST_UPRIGHT = 60;
 const LABELS_BESIDE = 28; // px, with the name of the side
+const ROOMY = 12; // px of a row that has room for a frame inside
 const NUMBERED = 30; // px of a cell that has its number
 const NONE_AHEAD = { queries: [], keys: [], makes: [] };
 
@@ -207,7 +208,9 @@ function paintMarks(context, { Q, K, cw, ch, left, top, width, height, x, y }, {
     context.lineWidth = line;
     context.strokeRect(...box);
   };
-  if (newest) frame(theme.mark, 3, left + 1.5, y(Q - 1) + 1.5, Math.min(width, K * cw) - 3, Math.max(3, ch - 3));
+  // inside the row; round a low one, whose cells it would cover
+  if (newest && ch >= ROOMY) frame(theme.mark, 3, left + 1.5, y(Q - 1) + 1.5, Math.min(width, K * cw) - 3, ch - 3);
+  else if (newest) frame(theme.mark, 2, left + 1, y(Q - 1) - 1, Math.min(width, K * cw) - 2, ch + 0.5);
   if (selection.pair)
     frame(theme.mark, 2, x(selection.pair[1]), y(selection.pair[0]), Math.max(cw, 3), Math.max(ch, 3));
   if (!cursor) return;

@@ -9,9 +9,9 @@ import { act, beginSteps, buildControls, listenToSteps, receiveSteps, showSteps 
 import { dress, part, redrawWhenMoved, say, scrollUpTo, stillMotion } from "#view/elements.js";
 import { expose } from "#view/figures/expose.js";
 import { unpack, withoutNext } from "#view/message.js";
-import { drawBars } from "#view/step_view/bars.js";
+import { drawBars, keepChosenInSight } from "#view/step_view/bars.js";
 import { keepDecodeFilm } from "#view/step_view/film.js";
-import { drawRows, shadeRows } from "#view/step_view/rows.js";
+import { drawRows, shadeRows, spills } from "#view/step_view/rows.js";
 import { TERM_STYLE } from "#view/terms.js";
 import { mountView } from "#view/view.js";
 import { figureFiles } from "#view/view/save.js";
@@ -68,6 +68,7 @@ function drawStepView(stepView) {
   const { parts, message, data, send } = stepView;
   drawSteps(stepView);
   drawRows(stepView);
+  stepView.root.classList.toggle("spills", spills(parts.rows));
   drawBars(stepView);
   fit(stepView);
   const film = filmOf(stepView);
@@ -170,7 +171,7 @@ const LOWEST_ON_PHONE = 620;
 const LOWEST_BY_FINGER = 700; // where all that is tapped is larger
 const OF_A_MODEL = 110; // px more there, for the picture of the whole model
 const BELOW_IT = 10; // px
-const MOST_OF_BARS = 0.5; // of what is beside the picture
+const MOST_OF_BARS = 0.55; // of what is beside the picture
 const UNDER_HEADS = 16; // px, between all heads and what comes next
 const CAPTION = 28; // px, where a file says below it what it is of
 const HIGHEST_FIRST_LOOK = 470; // px
@@ -193,5 +194,6 @@ function fit(stepView) {
   // all heads have at least half of what is beside the picture
   const picture = height - Math.max(parts.controls.offsetHeight, parts.rows.offsetHeight);
   parts.screen.style.setProperty("--bars-most", `${Math.round(picture * MOST_OF_BARS)}px`);
+  keepChosenInSight(parts.bars);
   parts.screen.style.setProperty("--bars", `${parts.bars.hidden ? 0 : parts.bars.offsetHeight + UNDER_HEADS}px`);
 }

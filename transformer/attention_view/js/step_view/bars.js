@@ -36,6 +36,13 @@ export function drawBars(stepView) {
   if (data.branches?.length) parts.bars.append(branchesOf(stepView));
 }
 
+// Of more bars than there is room for, the one chosen is seen.
+export function keepChosenInSight(bars) {
+  const chosen = bars.querySelector(".chosen");
+  if (!chosen) return;
+  bars.scrollTop += Math.max(0, chosen.getBoundingClientRect().bottom - bars.getBoundingClientRect().bottom);
+}
+
 // The versions of the text: the one looked at, and the others to go back to.
 function branchesOf(stepView) {
   const [here, ...others] = stepView.data.branches;

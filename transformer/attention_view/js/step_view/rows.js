@@ -11,7 +11,7 @@ const BEFORE = 300; // tokens in a row
 const AFTER = 100;
 const END = 48; // px of the sign of the end, which need not be in sight
 
-export function drawRows({ root, parts, data }) {
+export function drawRows({ parts, data }) {
   const rows = data.rows.map((row) => rowOf(row, data.hide));
   if (data.text) rows.push(textOf(data));
   const before = scrolls(parts.rows);
@@ -20,9 +20,13 @@ export function drawRows({ root, parts, data }) {
     row.scrollLeft = before[row.getAttribute("aria-label")] ?? 0;
     keepInSight(row);
   }
-  const written = parts.rows.querySelector("[data-part=target] .tokens");
-  root.classList.toggle("spills", Boolean(written) && written.scrollWidth - written.clientWidth > END);
   for (const one of parts.rows.querySelectorAll(".tokens, .lines .output")) if (scrollable(one)) one.tabIndex = 0;
+}
+
+// Whether what is written is longer than its row, and has to be read elsewhere.
+export function spills(rows) {
+  const written = rows.querySelector("[data-part=target] .tokens");
+  return Boolean(written) && written.scrollWidth - written.clientWidth > END;
 }
 
 // What the keyboard could not scroll otherwise is reached by it.
