@@ -68,7 +68,6 @@ function drawStepView(stepView) {
   const { parts, message, data, send } = stepView;
   drawSteps(stepView);
   drawRows(stepView);
-  stepView.root.classList.toggle("spills", spills(parts.rows));
   drawBars(stepView);
   fit(stepView);
   const film = filmOf(stepView);
@@ -171,7 +170,7 @@ const LOWEST_ON_PHONE = 620;
 const LOWEST_BY_FINGER = 700; // where all that is tapped is larger
 const OF_A_MODEL = 110; // px more there, for the picture of the whole model
 const BELOW_IT = 10; // px
-const MOST_OF_BARS = 0.55; // of what is beside the picture
+const MOST_OF_BARS = 0.5; // of what is beside the picture
 const UNDER_HEADS = 16; // px, between all heads and what comes next
 const CAPTION = 28; // px, where a file says below it what it is of
 const HIGHEST_FIRST_LOOK = 470; // px
@@ -181,6 +180,7 @@ function fit(stepView) {
   const { root, parts } = stepView;
   root.classList.toggle("phone", onPhone());
   root.classList.toggle("taught", footHeight() > 0);
+  root.classList.toggle("spills", spills(parts.rows));
   const beside = BELOW_IT + (stepView.message.standalone ? CAPTION : 0) + footHeight();
   const room = window.innerHeight - topOnPage(root) - beside;
   const first = onPhone() ? HIGHEST_ON_PHONE : HIGHEST_FIRST_LOOK;
