@@ -116,7 +116,8 @@ def losses(folder):
 
 @pytest.mark.own_visitor
 def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, page, quick, complaints):
-    """Also where the screen is not handed some points, and nobody hears it ask for them before the last message."""
+    """Also where the screen is not handed some points, and nobody hears it ask for them before the last message: unless
+    none is on its way any more, when it has nothing to ask for."""
     lost = []
 
     def between(socket):
@@ -147,7 +148,6 @@ def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, 
     assert steps[max(steps)] < steps[min(steps)]
     drawn = "root => Math.max(...root.view.loss.chart.plot.data.slice(1).map(([steps]) => steps.at(-1)))"
     wait_until(page, lambda: page.locator(".forming").evaluate(drawn) == max(steps), seconds=60)
-    assert lost
     assert complaints == []
 
 
