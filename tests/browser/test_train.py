@@ -116,23 +116,6 @@ def losses(folder):
 
 @pytest.mark.own_visitor
 def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, page, quick, complaints):
-    """Also where the screen is not handed some points, and nobody hears it ask for them before the last message: unless
-    none is on its way any more, when it has nothing to ask for."""
-    lost = []
-
-    def between(socket):
-        server = socket.connect_to_server()
-
-        def hears(message):
-            if b"missing" in message and (not lost or time.monotonic() - lost[0] < 2.5):
-                lost.append(time.monotonic())
-            else:
-                server.send(message)
-
-        socket.on_message(hears)
-        server.on_message(socket.send)
-
-    page.route_web_socket("**/_stcore/stream", between)
     visit("/train?view=now")
     page.locator(".st-key-train_quick_reverse button").click()
     reached(page, view="watch", run="reverse")
@@ -140,7 +123,6 @@ def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, 
     expect(screen).to_have_count(1)
     wait_until(page, lambda: len(losses(quick)) > 4)
     stops = page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)
-    page.locator(".forming").evaluate("root => { root.view.points = {}; }")
     stops.click()
     expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
     expect(stops).to_have_count(0)
