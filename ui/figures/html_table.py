@@ -15,18 +15,18 @@ NUMBERS_STYLE = f"""<style>
 .number-table table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
 .number-table caption {{ text-align: left; padding-bottom: .4em; caption-side: top; }}
 .number-table th, .number-table td {{ padding: .2em .7em; text-align: right; white-space: nowrap;
-  border-bottom: 1px solid var(--tint); }}
+  border-bottom: 1px solid var(--line); }}
 .number-table th {{ font-weight: var(--bold); }}
 .number-table thead th {{ vertical-align: bottom; }}
-.number-table th[colspan] {{ text-align: center; border-left: 1px solid var(--tint); }}
+.number-table th[colspan] {{ text-align: center; border-left: 1px solid var(--line); }}
 .number-table .marked {{ font-weight: var(--bold); box-shadow: inset 0 0 0 2px {MARK};
   border-radius: var(--radius-cell); }}
 .number-table .chosen {{ font-weight: var(--bold); }}
-.number-table .total {{ border-top: 2px solid var(--tint); }}
+.number-table .total {{ border-top: 2px solid var(--line); }}
 .number-table .text {{ text-align: left; }}
 .number-table td[data-masked] {{ opacity: .5; font-style: italic; }}
-.number-table td.token {{ text-align: left; border: 1px solid var(--tint); }}
-.number-table td.pad {{ opacity: .75; font-style: italic; border: 1px solid var(--tint); background:
+.number-table td.token {{ text-align: left; border: 1px solid var(--line); }}
+.number-table td.pad {{ opacity: .75; font-style: italic; border: 1px solid var(--line); background:
   repeating-linear-gradient(135deg, var(--line) 0 3px, transparent 3px 8px); }}
 </style>"""
 

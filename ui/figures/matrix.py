@@ -36,6 +36,7 @@ LAYOUT = f"""
   min-width: 2.95em; }}
 .matrix.wide th, .matrix.wide td {{ padding: .16em .2em; min-width: 2.7em; }}
 .matrix th {{ font-weight: 400; }}
+.matrix tbody th {{ background: var(--paper); }}
 .matrix thead th {{ opacity: .8; text-align: center; font-size: var(--small); }}
 .matrix thead th.group {{ text-align: left; border-left: 2px solid currentColor; padding-left: .4em; }}
 .matrix thead td, .matrix tbody th {{ min-width: 0; }}
@@ -48,15 +49,13 @@ LAYOUT = f"""
   font-weight: var(--bold); }}
 @media (max-width: 640px) {{ .matrices {{ column-gap: var(--gap-3); --scale: .87; }}
   .matrix table {{ font-size: var(--small); }} }}
-.matrix .masked {{ background: repeating-linear-gradient(135deg, var(--line) 0 2px,
-  transparent 2px 7px); }}
+.matrix .masked {{ background: repeating-linear-gradient(135deg, var(--line) 0 2px, transparent 2px 7px); }}
 """
 
 
 def matrix_style(*, dark: bool | None = None) -> str:
     """The style of all `number_matrix` on a page."""
-    rules = [LAYOUT, ".matrix tbody th { background: var(--paper); }",
-             ".matrix td.off { color: var(--wrong); }" if dark else ""]
+    rules = [LAYOUT]
     for prefix, shades in (("s", diverging(2 * SHADES + 1, dark=dark)), ("w", ramp(SHADES + 1, dark=dark))):
         rules += [f".{prefix}{at}{{background:rgb({r},{g},{b});color:{ink}}}"
                   for at, ((r, g, b), ink) in enumerate(zip(shades, ink_on(shades), strict=True))]

@@ -59,7 +59,7 @@ LONGEST = 24    # characters of a class's name beside its bar
 CLASS_STYLE = f"""<style>
 .pooled {{ display: flex; flex-wrap: wrap; gap: var(--gap-1); line-height: 1.3; max-height: 19rem; overflow: auto; }}
 .pooled span {{ display: inline-flex; flex-direction: column; align-items: center; padding: .1rem .4rem;
-  border-radius: var(--radius); border: 1px solid var(--tint); max-width: 100%;
+  border-radius: var(--radius); border: 1px solid var(--line); max-width: 100%;
   background: color-mix(in srgb, var(--tint, {BAR}) calc(var(--weight, 0) * 70%), transparent); }}
 .pooled bdi {{ font-size: var(--large); white-space: pre-wrap; overflow-wrap: anywhere; }}
 .pooled small {{ font-size: var(--body); font-variant-numeric: tabular-nums; }}

@@ -14,7 +14,7 @@ PLAIN_STYLE = """<style>
 .plain-table { overflow-x: auto; max-width: 100%; }
 .plain-table table { border-collapse: collapse; font-size: var(--body); margin: 0; font-variant-numeric: tabular-nums; }
 .plain-table th, .plain-table td { padding: .35em .9em; text-align: left; border: 0; white-space: nowrap;
-  border-bottom: 1px solid var(--tint); }
+  border-bottom: 1px solid var(--line); }
 .plain-table th { font-weight: var(--bold); }
 .plain-table td.code { font-family: var(--code); font-size: var(--small); }
 .plain-table .number { text-align: right; }
@@ -117,7 +117,7 @@ def _bar_style(dark: bool | None) -> str:
   padding: 0 .25em; }}
 .bar-table td > div {{ display: flex; align-items: center; gap: var(--gap-1); }}
 .bar-table .track {{ position: relative; flex: 1 1 2rem; min-width: 1.6rem; height: 1.15em;
-  border-left: 1px solid var(--tint); }}
+  border-left: 1px solid var(--line); }}
 .bar-table .track.signed {{ border-left: 0;
   background: linear-gradient(var(--tint), var(--tint))
   center / 1px 100% no-repeat; }}
@@ -126,7 +126,7 @@ def _bar_style(dark: bool | None) -> str:
 .bar-table .rank {{ flex: 0 0 auto; min-width: 2.1em; text-align: right; font-size: var(--small); opacity: .8; }}
 .bar-table tr.marked th {{ box-shadow: inset 4px 0 {MARK}; font-weight: var(--bold); }}
 .bar-table tr.marked .rank {{ opacity: 1; font-weight: var(--bold); }}
-.bar-table tr.total > * {{ border-top: 2px solid var(--tint); font-weight: var(--bold); }}
+.bar-table tr.total > * {{ border-top: 2px solid var(--line); font-weight: var(--bold); }}
 @media (max-width: 640px) {{ .bar-table table {{ font-size: var(--small); }}
   .bar-table th, .bar-table td {{ padding: .1em .15em; }}
   .bar-table .several td > div {{ flex-wrap: wrap; gap: var(--gap-1) var(--gap-1); padding: .15em .2em; }}

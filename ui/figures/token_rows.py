@@ -9,10 +9,10 @@ from ui.figures.palette import BAR, MARK
 CHIPS_STYLE = f"""<style>
 .chips {{ display: flex; flex-wrap: wrap; gap: var(--gap-1); align-items: center; line-height: 1.5;
   max-height: 14rem; overflow: auto; }}
-.chips span {{ padding: .1rem .5rem; border-radius: var(--radius); border: 1px solid var(--tint);
+.chips span {{ padding: .1rem .5rem; border-radius: var(--radius); border: 1px solid var(--line);
   background: color-mix(in srgb, {BAR} calc(var(--weight, 0) * 75%), transparent);
   font-size: var(--large); white-space: pre; }}
-.chips.small span {{ padding: 0 .18rem; font-size: var(--body); border-color: var(--tint); }}
+.chips.small span {{ padding: 0 .18rem; font-size: var(--body); border-color: var(--line); }}
 .chips span.unknown {{ border: 2px dashed var(--wrong); }}
 .chips span.predicted {{ border: 2px solid {MARK}; font-weight: var(--bold); }}
 .chips span.picked {{ border-bottom: 3px solid currentColor; }}
@@ -67,13 +67,13 @@ def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] |
 
 SAMPLE_STYLE = """<style>
 .sample.sample { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: var(--gap-1) var(--gap-3);
-  font-size: var(--body); line-height: 1.45; margin: 0; padding: .6rem 0; border-top: 1px solid var(--tint); }
+  font-size: var(--body); line-height: 1.45; margin: 0; padding: .6rem 0; border-top: 1px solid var(--line); }
 .sample dt { font-weight: var(--bold); white-space: nowrap; }
 .sample dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap; }
 .sample dd.pieces { display: flex; flex-wrap: wrap; gap: var(--gap-1); white-space: normal; max-height: 15rem;
   overflow: auto; }
 .sample .pieces span { display: inline-flex; flex-direction: column; align-items: center; padding: 0 .35rem;
-  border-radius: var(--radius); border: 1px solid var(--tint); max-width: 100%; }
+  border-radius: var(--radius); border: 1px solid var(--line); max-width: 100%; }
 .sample .pieces bdi { white-space: pre-wrap; }
 .sample .pieces small { font-size: var(--small); font-variant-numeric: tabular-nums; }
 .sample .pieces .unknown { border: 2px dashed var(--wrong); }

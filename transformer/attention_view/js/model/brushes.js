@@ -2,7 +2,7 @@
 import { widest } from "#view/canvas.js";
 import { channels, css } from "#view/colours.js";
 import { onScreen } from "#view/model/places.js";
-import { typeHasCome } from "#view/type.js";
+import { SMALL, typeHasCome } from "#view/type.js";
 
 export const TYPE = 13; // px of its text
 
@@ -21,7 +21,7 @@ export function faded(context, alpha, draw) {
   context.globalAlpha = before;
 }
 
-const widths = new Map(); // of words at 13 pixels, which are asked for at each frame
+const widths = new Map(); // of words in small type, which are asked for at each frame
 export function widthOf(words, weight = 400) {
   const id = `${weight} ${words} ${typeHasCome()}`;
   if (!widths.has(id)) widths.set(id, widest([words], weight));
@@ -30,7 +30,7 @@ export function widthOf(words, weight = 400) {
 
 // Words that fit into so many pixels: all of them, or what stands before the first dot; else nothing.
 export function fitted(words, room, size = TYPE, weight = 400) {
-  const wide = (some) => (widthOf(some, weight) * size) / 13;
+  const wide = (some) => (widthOf(some, weight) * size) / SMALL;
   if (wide(words) <= room) return words;
   const shorter = words.split(" · ")[0];
   return shorter !== words && wide(shorter) <= room ? shorter : "";
@@ -57,7 +57,7 @@ export function circle([x, y], r, count = 20) {
 
 // Words in as many lines as they need, each no wider than so many pixels.
 export function inLinesOf(words, room, size = TYPE, weight = 400) {
-  const wide = (some) => (widest([some], weight) * size) / 13;
+  const wide = (some) => widest([some], weight, size);
   const lines = [];
   for (const word of words.split(" ")) {
     const longer = lines.length ? `${lines.at(-1)} ${word}` : word;

@@ -258,7 +258,7 @@ function paintAnswer(context, picture, [x, y, w, h]) {
   const top = y + (h - count * line) / 2;
   const size = Math.min(TYPE, line - 2);
   const labels = rows.slice(0, count).map(({ label }) => visible(label, 14));
-  const room = Math.min(w * 0.45, (widest(labels, 650) * size) / 13 + 10);
+  const room = Math.min(w * 0.45, widest(labels, 650, size) + 10);
   rows.slice(0, count).forEach(({ probability, chosen }, nth) => {
     const middle = top + (nth + 0.5) * line;
     const options = { colour: theme.ink, size, weight: chosen ? 650 : 400 };

@@ -10,7 +10,7 @@ import { stageOf } from "#view/stages.js";
 import { stepOf } from "#view/step_view/upto.js";
 import { visible } from "#view/tokens.js";
 import { paintHeads, withHeads } from "#view/view/painting.js";
-import { BODY, DISPLAY, LARGE, SMALL, TITLE } from "#view/type.js";
+import { BODY, DISPLAY, LARGE, TITLE } from "#view/type.js";
 import { pooled } from "#view/weights.js";
 
 const SIZE = { width: 1280, height: 720 };
@@ -94,7 +94,14 @@ const endOf = (words) => (words.length > 70 ? `…${words.slice(-69)}` : words);
 function paintCandidates(context, { x, y }, bars, theme) {
   text(context, "What comes next?", x, y, { colour: theme.ink, weight: 650, size: LARGE });
   const rows = bars.slice(0, 5);
-  const room = Math.min(110, (widest(rows.map((bar) => visible(bar.label))) * LARGE) / SMALL + 8);
+  const room = Math.min(
+    110,
+    widest(
+      rows.map((bar) => visible(bar.label)),
+      400,
+      LARGE,
+    ) + 8,
+  );
   const most = COLUMNS.bars - room - 68;
   rows.forEach((bar, nth) => {
     const line = y + 40 + nth * 34;
