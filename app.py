@@ -7,7 +7,7 @@ from ui.access.accounts import account_line
 from ui.components.shell import show_shell
 from ui.lessons.bar import show_lesson
 from ui.page.link import arriving
-from ui.page.pages import EVERY_PAGE, HOME
+from ui.page.pages import HOME, menu
 from ui.rooms.bar import show_room
 from ui.state import patches
 
@@ -19,10 +19,13 @@ ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="ACC
 ABOUT = "**Heads Up** shows what every attention head of a transformer is doing while it works."
 
 patches.apply()
-st.set_page_config(page_icon=ICON.replace("ACCENT", colour("accent")), layout="wide",
-                   menu_items={"About": f"{ABOUT}\n\n{account_line()}".strip()})
-page = st.navigation([st.Page(one.script, title=one.title, icon=one.symbol, help=one.sentence or None,
-                              default=one is HOME) for one in EVERY_PAGE.values()], position="top")
+mark = ICON.replace("ACCENT", colour("accent"))
+st.set_page_config(page_icon=mark, layout="wide", menu_items={"About": f"{ABOUT}\n\n{account_line()}".strip()})
+st.logo(mark)  # the name beside it is in shell.css; both lead home
+page = st.navigation(
+    {section: [st.Page(one.script, title=one.title, help=one.sentence or None, default=one is HOME,
+                       visibility="hidden" if one is HOME else "visible") for one in pages]
+     for section, pages in menu().items()}, position="top")
 st.set_page_config(page_title=f"{page.title} · Heads Up")
 name = page.url_path or HOME.name
 show_shell(name)

@@ -30,6 +30,7 @@ from transformer.jobs.process import identify
 from transformer.model.models import Transformer
 from transformer.rooms.store import Store
 from ui.figures import plain_label
+from ui.page.pages import EVERY_PAGE, HOME, menu
 
 from .rooms import Class
 
@@ -389,6 +390,18 @@ def windows(page, sizes=SIZES):
         page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
         settle(page)
         yield size
+
+
+def choose(page, name):
+    """Goes to a page by the menu, as somebody does with a mouse: `choose(page, "masks")`."""
+    there = EVERY_PAGE[name]
+    if there is HOME:
+        page.get_by_test_id("stLogoLink").click()
+    elif there in menu()[""]:
+        page.get_by_test_id("stTopNavLink").filter(has_text=there.title).click()
+    else:
+        page.get_by_test_id("stTopNavSection").filter(has_text=there.group).click()
+        page.get_by_role("menuitem", name=there.title).click()
 
 
 def address(page):

@@ -1,23 +1,17 @@
 """The front page, and what holds on every page."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
 import transformer
-from ui.components.shell import menu_widths
-from ui.page.pages import EVERY_PAGE
+from ui.page.pages import EVERY_PAGE, HOME, menu
 
-from .conftest import OUTPUT, at_step, chips, reached, settle, windows
+from .conftest import OUTPUT, at_step, chips, choose, reached, settle, windows
 
 LEAST_ROW = 15  # px: of lines with their tokens
 LAST = f"{transformer.describe('translate').step:,}"  # of training
-PAGES = {"Home": "/", "Translate": "/translate", "Write": "/write"}
-
-
-def there(page, name):
-    """Through the navigation."""
-    page.get_by_test_id("stTopNavLink").filter(has_text=name).click()
-    page.wait_for_url(f"**{PAGES[name]}*")
 
 
 def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_over(visit, touch, complaints):
@@ -78,19 +72,42 @@ def test_the_whole_model_is_fetched_when_it_is_seen_and_leads_to_the_step_that_i
     assert complaints == []
 
 
-@pytest.mark.rare("the menu at four widths")
-def test_every_page_stands_in_the_menu_and_a_click_anywhere_on_a_card_opens_it(page, visit):
+@pytest.mark.rare("a click on every entry of the menu, in two windows and in the drawer")
+def test_the_menu_has_seven_entries_at_most_and_leads_to_every_page_by_mouse_and_keyboard(page, visit):
+    visit("/lessons")
+    entries = page.get_by_test_id("stTopNav").get_by_test_id(re.compile("stTopNav(Link|Section)$"))
+    alone, *sections = menu().values()
+    for _ in windows(page, [(1280, 720), (860, 720)]):
+        expect(entries).to_have_text([*(there.title for there in alone if there is not HOME), *list(menu())[1:]])
+        assert entries.count() <= 7
+        for entry in entries.all():
+            expect(entry).to_be_in_viewport(ratio=1)
+    for there in EVERY_PAGE.values():
+        choose(page, there.name)
+        page.wait_for_url(f"**/{there.name}*" if there is not HOME else re.compile("/$"))
+        here = entries.filter(has_text=re.compile(f"^({there.title}|{there.group})$"))
+        if there is not HOME:
+            assert here.evaluate("entry => getComputedStyle(entry).getPropertyValue('--here')"), there.title
+        settle(page)
+    page.get_by_test_id("stTopNavSection").last.press("ArrowDown")
+    page.get_by_role("menuitem").first.press("Escape")
+    expect(page.get_by_test_id("stTopNavSection").last).to_be_focused()
+    page.keyboard.press("ArrowUp")  # its last page
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/{sections[-1][-1].name}*")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_test_id("stExpandSidebarButton").click()
+    expect(page.get_by_test_id("stSidebarNavLink")).to_have_text([there.title for there in EVERY_PAGE.values()][1:])
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Masks").click()
+    page.wait_for_url("**/masks*")
+    expect(page.get_by_test_id("stSidebarNavLink").first).not_to_be_in_viewport()
+
+
+def test_a_click_anywhere_on_a_card_opens_its_page(page, visit):
     page.emulate_media(reduced_motion="reduce")
     visit("/")
     at_step(page, 3)  # at once, where nothing is to move
     expect(page.locator(".growing output")).to_contain_text(f"training step {LAST} of {LAST}")
-    with_icons, narrow = menu_widths([one.title for one in EVERY_PAGE.values()])
-    for width in (narrow, narrow + 1, with_icons, with_icons + 1):
-        page.set_viewport_size({"width": width, "height": 800})
-        for there in EVERY_PAGE.values():
-            link = page.get_by_test_id("stTopNavLink").filter(has_text=there.title)
-            expect(link).to_be_in_viewport(ratio=1)
-            assert link.evaluate("link => !link.closest('[inert]')"), there.title
     card = page.locator(".st-key-home_card_masks")
     card.scroll_into_view_if_needed()
     box = card.bounding_box()
@@ -100,16 +117,14 @@ def test_every_page_stands_in_the_menu_and_a_click_anywhere_on_a_card_opens_it(p
 
 def test_a_tour_leaves_one_place_in_the_history_for_each_page(visit, complaints):
     page = visit("/write?text=KING&step=1")  # a link opened first
-    for name in PAGES:
-        expect(page.get_by_test_id("stTopNavLink").filter(has_text=name)).to_be_visible()
     expect(page.locator(OUTPUT)).to_contain_text("step 1")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    there(page, "Home")
+    choose(page, "home")
     expect(settle(page).get_by_role("slider", name="Training step")).to_be_visible()
     before = page.evaluate("history.length")
-    for name in ("Translate", "Write"):
-        there(page, name)
-        page.wait_for_url("**step=*")
+    for name in ("translate", "write"):
+        choose(page, name)
+        page.wait_for_url(f"**/{name}?**step=*")
         settle(page)
     assert page.evaluate("history.length") == before + 2
     reached(page, text="KING", step=1)  # where it was left

@@ -14,6 +14,8 @@ from transformer.rooms.room import NoRoom, new_key
 from transformer.rooms.store import Store
 from ui.access.visitors import LECTURER
 
+from .conftest import choose
+
 ON_WALL = f"""([page, [selectors, width, height]]) => {{
   const foot = parseFloat(document.documentElement.style.getPropertyValue("--foot"));
   return location.pathname === `/${{page}}` && !({OUTSIDE})([selectors, width, height - foot]).length;
@@ -143,7 +145,7 @@ def test_a_room_from_the_first_phone_to_the_last_vote(open_room):
 
     room.bar.get_by_role("link", name="Manage the room").click()
     room.lecturer.wait_for_url("**/room*")
-    room.lecturer.get_by_test_id("stTopNavLink").filter(has_text="Translate").click()
+    choose(room.lecturer, "translate")
     room.lecturer.wait_for_url(step(4))  # where the lecturer was
     room.bar.get_by_role("radio", name="Pause").click()
     expect(phones[0].get_by_role("heading", name="Look up.")).to_be_visible()

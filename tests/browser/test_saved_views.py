@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import address, reached, saved, settle
+from .conftest import address, choose, reached, saved, settle
 
 DROP = """([name, text]) => {
   const files = new DataTransfer();
@@ -53,7 +53,7 @@ def test_a_step_taken_as_a_view_opens_is_left_with_its_page(visit):
         page.keyboard.press("ArrowRight")
         page.wait_for_url("**/write?**")
         expect(settle(page).locator("textarea").first).to_have_value("To be")
-        page.get_by_test_id("stTopNavLink").first.click()
+        choose(page, "home")
         page.wait_for_url("**/")
         expect(settle(page).get_by_role("group", name="source tokens")).to_be_visible()
 

@@ -12,7 +12,7 @@ from transformer.inference.decoding import Step
 from ui.figures import head_label, plain_label
 from ui.page.plain_text import end_of
 
-from .conftest import at_step, bars, chips, numbers, on_tile, picture, reached, settle, shows, wait_until
+from .conftest import at_step, bars, chips, choose, numbers, on_tile, picture, reached, settle, shows, wait_until
 
 PAGE, TEXT = "translate", "She is not as tall as her brother."
 
@@ -205,7 +205,7 @@ def test_the_browsers_back_button_goes_back(page, visit, path):
     late = []  # the step view's script, on a busy machine
     page.route("**/scripts/step_view-*", lambda route: late.append(route))
     visit("/masks")
-    page.get_by_test_id("stTopNavLink").filter(has_text="Translate").click()
+    choose(page, "translate")
     page.wait_for_url("**/translate?*step=*")
     write(page, TEXT)
     page.wait_for_url(f"**/translate?*{quote_plus(TEXT)}*")
@@ -226,8 +226,9 @@ def test_the_browsers_back_button_goes_back(page, visit, path):
 
 
 @pytest.mark.own_visitor
-@pytest.mark.parametrize("leave", [lambda page: page.evaluate("history.back()"), lambda page: page.get_by_test_id(
-    "stTopNavLink").filter(has_text="Masks").click()], ids=["back", "menu"])
+@pytest.mark.parametrize("leave", [
+    lambda page: page.evaluate("history.back()"), lambda page: choose(page, "masks"),
+    lambda page: choose(page, "home")], ids=["back", "menu", "mark"])
 def test_a_page_that_was_left_says_no_more(visit, page, leave):
     """It is still to be seen until Python answers, and Streamlit would send what it says as said there, and go back."""
     held = None
@@ -239,7 +240,7 @@ def test_a_page_that_was_left_says_no_more(visit, page, leave):
 
     page.route_web_socket("**/_stcore/stream", between)
     visit("/masks?view=Overview")
-    page.get_by_test_id("stTopNavLink").filter(has_text="Positions").click()
+    choose(page, "positions")
     page.wait_for_url("**/positions?*")
     settle(page)
     held = []

@@ -9,7 +9,7 @@ import streamlit as st
 from transformer.design import property_style
 from ui.components.scripts import HERE, component
 from ui.page.link import go_to, open_view
-from ui.page.pages import EVERY_PAGE, GROUPS, HOME, PAGES
+from ui.page.pages import EVERY_PAGE, HOME, menu
 from ui.page.plain_text import say_error
 from ui.page.presentation import WINDOW, turn_hide
 from ui.page.saved_view import LARGEST, TOO_LARGE, read_view
@@ -17,9 +17,6 @@ from ui.page.terms import TERMS
 
 STYLE = (HERE / "shell.css").read_text("utf-8")
 SCRIPT = "shell_script"
-MENU_LINK = '[data-testid="stTopNavLink"]'
-# Widths in the menu on top, in px, as measured: a letter at most, on average; round a title; an icon; beside all links.
-LETTER, PADDING, ICON, BESIDE = 7.3, 21.25, 25.5, 264
 
 _shell = component("shell", HERE / "shell.js", "<span hidden></span>")
 
@@ -27,7 +24,7 @@ _shell = component("shell", HERE / "shell.js", "<span hidden></span>")
 def show_shell(page: str) -> None:
     """Before any page: nothing to see, and listeners that are made anew as pages change. Goes to the page of a saved
     view that has come."""
-    st.html(f"<style>{property_style()}{STYLE}{_menu_style()}</style>")
+    st.html(f"<style>{property_style()}{STYLE}{_here(page)}</style>")
     with st.container(key="shell"):
         sent = _shell(key=SCRIPT, data={"page": page, "pages": [*EVERY_PAGE], "main": HOME.name, "largest": LARGEST,
                                             "terms": TERMS}, on_view_change=lambda: None,
@@ -45,28 +42,12 @@ def show_shell(page: str) -> None:
         go_to(view[0])
 
 
-def _menu_style() -> str:
-    """The names of the groups of pages, each over its first one in the menu, and what keeps all pages in one line.
-    Sections of st.navigation would be three closed boxes on top: every page behind a click, and the one that is open
-    not in sight."""
-    rules = []
-    for group in GROUPS:
-        first = next(name for name, page in PAGES.items() if page.group == group)
-        rules.append(f':is({MENU_LINK}, [data-testid="stSidebarNavLink"])[href$="/{first}"]::before '
-                     f'{{ content: "{group}" / ""; }}')
-        rules.append(f'li:has([data-testid="stSidebarNavLink"][href$="/{first}"]) {{ margin-top: 1.6rem; }}')
-    with_icons, narrow = menu_widths([page.title for page in EVERY_PAGE.values()])
-    rules.append(f'@media (max-width: {with_icons}px) {{ {MENU_LINK} > span:has([data-testid="stIconMaterial"]) '
-                 "{ display: none; } }")
-    rules.append(f"@media (max-width: {narrow}px) {{ {MENU_LINK} {{ padding-inline: 0.25rem; }} }}")
-    return "\n".join(rules)
-
-
-def menu_widths(titles: list[str]) -> tuple[int, int]:
-    """Up to which width of the window, in px, the menu leaves out its icons, and up to which links stand closer
-    together, so that Streamlit moves none of them into a box."""
-    narrow = BESIDE + sum(LETTER * len(title) + PADDING for title in titles)
-    return round(narrow + ICON * len(titles)), round(narrow)
+def _here(page: str) -> str:
+    """What marks the entry of the menu that has the page which is open: Streamlit marks no section."""
+    (_, *alone), *sections = menu().values()  # but for the first page, to which the mark leads
+    entries = [*([there] for there in alone), *sections]
+    at = next((at for at, pages in enumerate(entries, 1) if EVERY_PAGE[page] in pages), 0)
+    return f'[data-testid="stTopNav"] > :nth-child({at}) {{ --here: var(--accent); --heavy: var(--bold); }}'
 
 
 def _hide() -> None:

@@ -74,6 +74,12 @@ PAGES = {page.name: page for page in (
         needs="This page shows encoder-only models.",
         sentence="Who is speaking? See what each word adds to the answer, and train one in three seconds."),
     Page(
+        name="lessons", title="Lessons", icon="school", group=TRY,
+        sentence="Go through these pages stop by stop, with questions the model answers, or write your own lesson."),
+    Page(
+        name="room", title="Room", icon="groups", group=TRY,
+        sentence="Take a class through these pages together: phones follow, guess first, and show what they found."),
+    Page(
         name="by_hand", title="By hand", icon="calculate", group=UNDERSTAND, shows=_decodes, view={"part": "trained"},
         needs="A trained head can be shown only for models with a decoder.",
         sentence="Compute attention on one sentence, number by number, and make four common mistakes."),
@@ -85,12 +91,6 @@ PAGES = {page.name: page for page in (
     Page(
         name="positions", title="Positions", icon="waves", group=UNDERSTAND, shows=_every, view={"view": "Trained"},
         sentence="See how a model knows the order of its tokens, and what it does without knowing it."),
-    Page(
-        name="lessons", title="Lessons", icon="school", group=UNDERSTAND,
-        sentence="Go through these pages stop by stop, with questions the model answers, or write your own lesson."),
-    Page(
-        name="room", title="Room", icon="groups", group=UNDERSTAND,
-        sentence="Take a class through these pages together: phones follow, guess first, and show what they found."),
     Page(
         name="heads", title="Heads", icon="troubleshoot", group=RESEARCH, shows=_every,
         sentence="Find out what each head does, switch heads off, and take a prediction apart."),
@@ -108,6 +108,15 @@ PAGES = {page.name: page for page in (
         sentence="Do the same in Python: five lines, run on your sentence."),
 )}
 EVERY_PAGE = {HOME.name: HOME, **PAGES}
+
+
+def menu() -> dict[str, list[Page]]:
+    """The sections of the menu and their pages; those without a section are entries of their own."""
+    return {"": [HOME, *pages_of(TRY)], **{group: pages_of(group) for group in GROUPS if group != TRY}}
+
+
+def pages_of(group: str) -> list[Page]:
+    return [page for page in PAGES.values() if page.group == group]
 
 
 def stepper_of(config: ModelConfig) -> Page:

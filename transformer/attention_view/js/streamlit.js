@@ -46,15 +46,19 @@ export const COMPONENTS = ".stBidiComponentIsolated";
 export const PLOTLY = ".js-plotly-plot";
 export const VEGA = ".vega-embed";
 
-// The menu of pages: links on top, or in a drawer where the window is narrow.
+// The menu of pages: links and sections on top, or links in a drawer where the window is narrow, and the mark, which
+// leads to the first page.
 
+const MENU = "[data-testid=stTopNav], [data-testid=stTopNavPopover], [data-testid=stSidebarNav]";
 const DRAWER_LINK = "[data-testid=stSidebarNavLink]";
-const TOP_LINK = "[data-testid=stTopNavLink]";
+const LINKS = `[data-testid=stTopNavLink], [data-testid=stTopNavDropdownLink], ${DRAWER_LINK}`;
+const MARK = "[data-testid=stLogoLink]";
 
-export const pageLinkAt = (element) => element.closest?.(`${TOP_LINK}, ${DRAWER_LINK}`);
-export const drawerLinkAt = (element) => element.closest?.(DRAWER_LINK);
+export const pageLinkAt = (element) => element.closest?.(`${LINKS}, ${MARK}`);
+export const menuAt = (element) => element.closest?.(`${MENU}, ${MARK}`);
+export const drawerLinkAt = (element) => element.closest?.(`${DRAWER_LINK}, [data-testid=stSidebar] ${MARK}`);
 export const closeDrawer = () => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
-export const pageLink = (page) => document.querySelector(`:is(${TOP_LINK}, ${DRAWER_LINK})[href$='/${page}']`);
+export const pageLink = (page) => document.querySelector(`:is(${LINKS})[href$='/${page}']`);
 
 // The menu of the app, behind three dots.
 

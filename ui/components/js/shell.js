@@ -15,6 +15,7 @@ import {
   closeDrawer,
   drawerLinkAt,
   mainElement,
+  menuAt,
   menuButtonAt,
   menuLabelClass,
   menuList,
@@ -55,7 +56,7 @@ export default function component({ data, setStateValue, setTriggerValue }) {
 // or by the menu, which changes the address only then.
 function noticeLeaving({ page, pages, main }, signal) {
   let next = page;
-  const pageOf = ({ pathname }) => pathname.split("/").at(-1) || main;
+  const pageOf = ({ pathname = "" }) => pathname.split("/").at(-1) || main; // the mark is a button
   const onClick = (event) => {
     const link = pageLinkAt(event.target);
     if (link && !withModifier(event)) next = pageOf(link);
@@ -107,8 +108,8 @@ function leaveDrawer(event) {
 function keepOneEntryForEachPage(signal) {
   const entry = (app().history ??= { fresh: true });
   const onTouch = (event) => {
-    // a click on the menu does not count: the page may still write its address while the pointer is down
-    const leaves = pageLinkAt(event.target) && (event.type === "pointerdown" || event.key === "Enter");
+    // the menu does not count: the page may still write its address while the pointer is down
+    const leaves = menuAt(event.target) && (event.type === "pointerdown" || ["Enter", " "].includes(event.key));
     if (!leaves) entry.fresh = false;
   };
   for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, onTouch, { signal, capture: true });
