@@ -11,7 +11,7 @@ import { expose } from "#view/figures/expose.js";
 import { unpack, withoutNext } from "#view/message.js";
 import { drawBars, keepChosenInSight } from "#view/step_view/bars.js";
 import { keepDecodeFilm } from "#view/step_view/film.js";
-import { drawRows, shadeRows, spills } from "#view/step_view/rows.js";
+import { drawRows, letKeyboardScroll, shadeRows, spills } from "#view/step_view/rows.js";
 import { TERM_STYLE } from "#view/terms.js";
 import { mountView } from "#view/view.js";
 import { figureFiles } from "#view/view/save.js";
@@ -194,6 +194,7 @@ function fit(stepView) {
   // all heads have at least half of what is beside the picture
   const picture = height - Math.max(parts.controls.offsetHeight, parts.rows.offsetHeight);
   parts.screen.style.setProperty("--bars-most", `${Math.round(picture * MOST_OF_BARS)}px`);
+  letKeyboardScroll(parts.rows);
   keepChosenInSight(parts.bars);
   parts.screen.style.setProperty("--bars", `${parts.bars.hidden ? 0 : parts.bars.offsetHeight + UNDER_HEADS}px`);
 }

@@ -20,7 +20,14 @@ export function drawRows({ parts, data }) {
     row.scrollLeft = before[row.getAttribute("aria-label")] ?? 0;
     keepInSight(row);
   }
-  for (const one of parts.rows.querySelectorAll(".tokens, .lines .output")) if (scrollable(one)) one.tabIndex = 0;
+}
+
+// What the keyboard could not scroll otherwise is reached by it: asked once the layout is known.
+export function letKeyboardScroll(rows) {
+  for (const one of rows.querySelectorAll(".tokens, .output")) {
+    if (scrollable(one)) one.tabIndex = 0;
+    else one.removeAttribute("tabindex");
+  }
 }
 
 // Whether what is written is longer than its row, and has to be read elsewhere.
@@ -29,7 +36,6 @@ export function spills(rows) {
   return Boolean(written) && written.scrollWidth - written.clientWidth > END;
 }
 
-// What the keyboard could not scroll otherwise is reached by it.
 const scrollable = (one) => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight;
 
 const scrolls = (rows) =>

@@ -13,7 +13,7 @@ import { enlarged, partText } from "#view/phone_message.js";
 import { keyboard, moved, same, spot } from "#view/pointer.js";
 import { rowLabels, rowText } from "#view/rows.js";
 import { mayLook, wholeInfo } from "#view/scores.js";
-import { drawRows, shadeRows } from "#view/step_view/rows.js";
+import { drawRows, letKeyboardScroll, shadeRows } from "#view/step_view/rows.js";
 import { placed, visible } from "#view/tokens.js";
 import { layerOf, weightsOf } from "#view/weights.js";
 
@@ -56,6 +56,7 @@ export function showPicture(picture, sent) {
   rows.hidden = !message.step_view;
   if (message.step_view) {
     drawRows({ parts: { rows }, data: message.step_view });
+    letKeyboardScroll(rows);
     shadeRows({ parts: { rows, picture: { view: picture } }, data: message.step_view, message });
   }
   drawCandidates(bars, message.step_view);

@@ -41,8 +41,9 @@ export function saidLarge(root, words) {
 }
 
 // A screen that nobody scrolls: the largest type at which all that stands on it can be seen. Everything there is sized
-// in em, so one size decides; many rows of results stand in two columns where that makes them larger.
+// by one, which decides; many rows of results stand in two columns where that makes them larger.
 
+const SIZE = "--big";
 const LARGEST = 0.075; // of the screen's height
 const LEAST = 0.02;
 const SMALLEST = 14; // px
@@ -62,7 +63,7 @@ function keepFitted(screen) {
 function leaveFitted(screen) {
   screen.fitted?.disconnect();
   screen.fitted = null;
-  screen.style.fontSize = "";
+  screen.style.removeProperty(SIZE);
 }
 
 function fit(screen) {
@@ -74,7 +75,7 @@ function fit(screen) {
   screen.classList.add("columns");
   if (largest(screen, height) >= WORTH_IT * one) return;
   screen.classList.remove("columns");
-  screen.style.fontSize = `${one}px`;
+  screen.style.setProperty(SIZE, `${one}px`);
 }
 
 // Leaves the screen at the size that it returns; the least where nothing fits.
@@ -86,12 +87,12 @@ function largest(screen, height) {
     if (fits(screen, middle)) fitting = middle;
     else tooLarge = middle;
   }
-  screen.style.fontSize = `${fitting}px`;
+  screen.style.setProperty(SIZE, `${fitting}px`);
   return fitting;
 }
 
 function fits(screen, size) {
-  screen.style.fontSize = `${size}px`;
+  screen.style.setProperty(SIZE, `${size}px`);
   return screen.scrollHeight <= screen.clientHeight && screen.scrollWidth <= screen.clientWidth;
 }
 
