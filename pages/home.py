@@ -36,7 +36,7 @@ WHOLE = f"{PAGE}_whole_link"  # leads to the whole model at this step, for the c
 PLAYS = 3  # steps that it takes by itself
 # the link of a card reaches over all of it
 CARD = """.st-key-home_whole_link { display: none; }
-.st-key-home_title h1 { font-size: var(--display); }
+@media (min-width: 481px) { .st-key-home_title h1 { font-size: var(--display); } }
 [class*=st-key-home_card_] { position: relative; gap: 0; }
 [class*=st-key-home_card_]:hover { border-color: var(--accent); }
 [class*=st-key-home_card_] [data-testid=stElementContainer]:has(a) { position: static; }

@@ -47,7 +47,8 @@ def _here(page: str) -> str:
     (_, *alone), *sections = menu().values()  # but for the first page, to which the mark leads
     entries = [*([there] for there in alone), *sections]
     at = next((at for at, pages in enumerate(entries, 1) if EVERY_PAGE[page] in pages), 0)
-    return f'[data-testid="stTopNav"] > :nth-child({at}) {{ --here: var(--accent); --heavy: var(--bold); }}'
+    here = f'[data-testid="stTopNav"] > :nth-child({at})'
+    return f"{here} {{ --here: var(--accent); }} .stApp {here} p {{ font-weight: var(--bold); }}"
 
 
 def _hide() -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from .webdriver import Tab
 
 SENTENCE = "Do you know where he lives?"
-STEP = "one('.controls > output').textContent"
+STEP = "one('.controls output').textContent"
 # Whether a canvas has been drawn on: one that has not is of one colour.
 INK = """((canvas) => {
   const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);

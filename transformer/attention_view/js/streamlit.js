@@ -57,6 +57,7 @@ const MARK = "[data-testid=stLogoLink]";
 export const pageLinkAt = (element) => element.closest?.(`${LINKS}, ${MARK}`);
 export const menuAt = (element) => element.closest?.(`${MENU}, ${MARK}`);
 export const drawerLinkAt = (element) => element.closest?.(`${DRAWER_LINK}, [data-testid=stSidebar] ${MARK}`);
+export const drawerLists = () => document.querySelectorAll("[data-testid=stSidebarNav] :is(ul, li):not([role])");
 export const closeDrawer = () => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
 export const pageLink = (page) => document.querySelector(`:is(${LINKS})[href$='/${page}']`);
 

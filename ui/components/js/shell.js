@@ -14,6 +14,7 @@ import {
   beamBox,
   closeDrawer,
   drawerLinkAt,
+  drawerLists,
   mainElement,
   menuAt,
   menuButtonAt,
@@ -35,6 +36,7 @@ export default function component({ data, setStateValue, setTriggerValue }) {
   freeKeys(signal);
   provideClipboard();
   followPrediction(signal);
+  whenDocumentChanges(signal, readDrawerAsLinks);
   const to = { signal, send: (view) => setTriggerValue("view", view), largest: data.largest };
   openDropped(to);
   addToMenu(signal, () => [
@@ -100,6 +102,11 @@ function hasFigures() {
 // Closes the drawer after a page was chosen in it.
 function leaveDrawer(event) {
   if (drawerLinkAt(event.target) && matchMedia(NARROW).matches) setTimeout(closeDrawer, 0);
+}
+
+// Streamlit's drawer has sections in its list that are no entries of it, which screen readers stumble over.
+function readDrawerAsLinks() {
+  for (const one of drawerLists()) one.setAttribute("role", "none");
 }
 
 // Keeps one entry in the history for each page visited. A page writes its own address, which Streamlit adds as a second
@@ -280,17 +287,20 @@ async function copyByCommand(text) {
 
 const SPACE = 90; // px beside the place in the beam search
 
-export function followPrediction(signal) {
+export const followPrediction = (signal) => whenDocumentChanges(signal, scrollToPredicted);
+
+// Calls back now, and in each frame in which anything in the document has changed.
+function whenDocumentChanges(signal, callback) {
   let frame = 0;
   const observer = new MutationObserver(() => {
     frame ||= requestAnimationFrame(() => {
       frame = 0;
-      scrollToPredicted();
+      callback();
     });
   });
   observer.observe(document.body, { childList: true, subtree: true, characterData: true });
   signal.addEventListener("abort", () => observer.disconnect());
-  scrollToPredicted();
+  callback();
 }
 
 function scrollToPredicted() {
