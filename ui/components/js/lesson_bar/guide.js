@@ -12,6 +12,7 @@ const LOOK_MS = 250; // between two checks of the part's place and the stop's co
 const PHONE = 700; // px
 const GAP = 16; // px between the sign and its part
 const LARGEST = { width: 408, height: 250 }; // px, of a sign
+const NARROW = { width: 276, height: 235 };
 const OPENS = ["aria-haspopup", "aria-expanded", "aria-controls"];
 const PATIENCE = 12; // checks for a missing part before the sign goes to the middle
 
@@ -65,7 +66,7 @@ function followPart(view) {
     point(view, element);
   } else if (element && view.box !== box) {
     view.box = box;
-    if (sideOf(view, element).side !== view.side) point(view, element); // what is around it stands elsewhere now
+    if (placeName(sideOf(view, element)) !== view.side) point(view, element); // what is around it stands elsewhere now
     view.driver.refresh();
     placeOnPhone(view, element);
   }
@@ -87,7 +88,7 @@ function point(view, element) {
   const { fresh } = view;
   view.fresh = false;
   const popover = { title: " ", description: " ", ...sideOf(view, element) };
-  view.side = popover.side;
+  view.side = placeName(popover);
   popover.onPopoverRender = (sign) => fill(view, sign);
   view.driver.highlight({ element: element ?? undefined, popover });
   placeOnPhone(view, element);
@@ -107,6 +108,8 @@ function freest(places, boxes) {
   return places.reduce((best, place) => (covered(place) < covered(best) ? place : best));
 }
 
+const placeName = ({ side, align }) => `${side} ${align}`;
+
 // The side of its part on which the sign covers least of the part to watch.
 function sideOf(view, element) {
   const [box, ...watched] = element ? boxesOf(view, element) : [];
@@ -115,6 +118,8 @@ function sideOf(view, element) {
   for (const left of [box.left - GAP - LARGEST.width, box.right + GAP])
     places.push({ side: left < box.left ? "left" : "right", align: "start", box: boxAt(left, box.top, LARGEST) });
   places.push({ side: "top", align: "start", box: boxAt(box.left, box.top - GAP - LARGEST.height, LARGEST) });
+  const under = boxAt(box.right - NARROW.width, box.bottom + GAP, NARROW);
+  places.push({ side: "bottom", align: "end", popoverClass: "narrow", box: under });
   const isInside = ({ left, top, right, bottom }) =>
     left >= 0 && top >= headerHeight() && right <= window.innerWidth && bottom <= window.innerHeight;
   const inside = places.filter((place) => isInside(place.box));
