@@ -214,7 +214,8 @@ def test_keys_are_the_pictures_while_it_has_the_focus_and_the_notebooks_when_it_
 
 def test_it_wears_the_notebooks_colours_and_neither_reaches_the_other(lab, picture):
     frame = lab.page.frame_locator("iframe[title=Attention]").first.locator(".step-view")
-    look = "root => [getComputedStyle(document.documentElement).backgroundColor, root.stepView.parts.picture.view.theme.dark]"
+    look = """root => [getComputedStyle(document.documentElement).backgroundColor,
+        root.stepView.parts.picture.view.theme.dark]"""
     assert frame.evaluate(look) == ["rgb(255, 255, 255)", False]
     lab.page.evaluate("jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
     expect(lab.page.locator("body[data-jp-theme-light=false]")).to_be_attached()

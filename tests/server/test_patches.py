@@ -1,7 +1,10 @@
 """Patches and private names: every one is there, and each patch does what it is for (`ui/state/patches.py`)."""
 
+from types import SimpleNamespace
+
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
 
 from tests.rows import each_row
 from ui.server.browser_messages import MOST_WIDGETS, checked
@@ -27,6 +30,20 @@ def test_without_one_of_them_nothing_is_served(monkeypatch, name):
             without.setitem(patches.NAMES, f"{name}_2", patches.NAMES[name])
         with pytest.raises(RuntimeError, match=f"{name.partition('.')[0]} .* has no .*_2 .*pip install"):
             patches.check()
+
+
+def test_a_fragment_of_a_page_that_was_left_ends_no_run_of_the_page_that_comes():
+    class Session:
+        _pages_manager = SimpleNamespace(current_page_script_hash="write")
+
+    asked = []
+    ask = patches.ignoring_pages_left(lambda _, state: asked.append(state))
+    for fragment, page, here in (("steps", "home", False), ("steps", "write", True), ("", "home", True),
+                                 ("steps", "", True)):  # a link asks for another page, and the first run for any
+        ask(Session(), state := ClientState(fragment_id=fragment, page_script_hash=page))
+        assert (asked.pop() is state if asked else False) is here, (fragment, page)
+    ask(Session(), None)
+    assert asked == [None]
 
 
 def test_no_visitor_empties_the_cache_that_all_share(watched):

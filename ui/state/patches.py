@@ -1,12 +1,14 @@
 """The patches of Streamlit, and every private name that the server uses: all of them in this file.
 
-Four places of Streamlit 1.67 are replaced, because no setting, subclass or middleware reaches them:
+Five places of Streamlit 1.67 are replaced, because no setting, subclass or middleware reaches them:
 
 1. `SessionState.set_widgets_from_proto` and 2. `SessionState._set_widget_metadata`: a value that a widget cannot read
    is forgotten. Streamlit raises an exception on the visitor's page instead, which anybody could make happen.
 3. `ScriptRunner._run_script`: a fragment that is gone is not run. It was requested while its page was left; Streamlit
    checks that only when the request comes in, and would show the old page with nothing on it. Runs are timed as well.
-4. `PagesManager.uses_pages_directory`: the folder `pages` holds scripts for `st.navigation`. Streamlit would show them
+4. `AppSession.request_rerun`: a fragment of a page that the script has left is not asked for, because its browser does
+   not know that yet. Streamlit would end the run of the new page for it.
+5. `PagesManager.uses_pages_directory`: the folder `pages` holds scripts for `st.navigation`. Streamlit would show them
    as pages of their own until the app has run once.
 
 `check` runs before anything is served. A limit that rests on a name which is gone would not hold, and nobody would
@@ -20,7 +22,9 @@ import time
 from functools import wraps
 from importlib import metadata
 
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
@@ -40,6 +44,7 @@ NAMES: dict[str, tuple[str, ...] | None] = {
     f"{_STATE}.session_state:SessionState.set_widgets_from_proto": ("self", "widget_states"),
     f"{_STATE}.session_state:SessionState._set_widget_metadata": ("self", "widget_metadata"),
     "streamlit.runtime.scriptrunner.script_runner:ScriptRunner._run_script": ("self", "rerun_data"),
+    "streamlit.runtime.app_session:AppSession.request_rerun": ("self", "client_state"),
     "streamlit.runtime.pages_manager:PagesManager.uses_pages_directory": None,
     # called
     "streamlit.web.bootstrap:load_config_options": ("flag_options",),
@@ -65,6 +70,7 @@ NAMES: dict[str, tuple[str, ...] | None] = {
 }
 # module:class -> attributes that its instances have.
 ATTRIBUTES = {
+    "streamlit.runtime.app_session:AppSession": ("_pages_manager",),
     "streamlit.runtime.runtime:Runtime": ("_session_mgr",),
     "streamlit.runtime.scriptrunner.script_runner:ScriptRunner": ("_fragment_storage",),
     f"{_STATE}.session_state:SessionState": ("_new_widget_state", "_old_state"),
@@ -103,6 +109,7 @@ def apply() -> None:
     SessionState.set_widgets_from_proto = _forgetting_unreadable(SessionState.set_widgets_from_proto)
     SessionState._set_widget_metadata = _checking_first_value(SessionState._set_widget_metadata)
     ScriptRunner._run_script = _skipping_gone_fragments(ScriptRunner._run_script)
+    AppSession.request_rerun = ignoring_pages_left(AppSession.request_rerun)
 
 
 def forget_pages_folder() -> bool:
@@ -147,6 +154,17 @@ def _skipping_gone_fragments(run):
             counters().took(1_000 * (time.monotonic() - began))
 
     return run_existing
+
+
+def ignoring_pages_left(request):
+    """What asks for a run, of no fragment of another page than the session's own."""
+    @wraps(request)
+    def request_here(self: AppSession, client_state: ClientState | None) -> None:
+        of = client_state.page_script_hash if client_state and client_state.fragment_id else ""
+        if of in ("", self._pages_manager.current_page_script_hash):
+            request(self, client_state)
+
+    return request_here
 
 
 def _is_readable(session: SessionState, state: WidgetState) -> bool:
