@@ -1,4 +1,4 @@
-"""Known results: published findings on attention, computed again on this machine, agreeing or not."""
+"""Known results: published findings on attention, computed again, agreeing or not."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -7,7 +7,7 @@ import streamlit as st
 
 from transformer.checkpoint import describe
 from transformer.formatting import duration
-from transformer.known_results import BY_NAME, COLOURS, KNOWN, KnownResult, Models, Outcome, Verdict
+from transformer.known_results import BY_NAME, COLOURS, KNOWN, KnownResult, Models, Outcome, Recorded, Verdict
 from ui import figures
 from ui.page.link import arrive_at, choice, leave_at
 from ui.page.pages import PAGES
@@ -36,13 +36,16 @@ STYLE = """<style>
 
 def key(one: KnownResult) -> tuple:
     """What an outcome depends on: the models that it is computed of."""
-    folders = map(Models.find, one.models)
-    return one.name, *(None if folder is None else describe(folder).id for folder in folders)
+    return one.name, *one.model_ids()
 
 
-def outcome(one: KnownResult) -> Outcome | None:
-    """What came out, if it was computed by anybody."""
-    return shelf(PAGE).find(key(one))
+def outcome(one: KnownResult) -> Outcome | Recorded | None:
+    """What came out, if it was computed by anybody here, or else as it was recorded."""
+    return shelf(PAGE).find(key(one)) or one.recorded()
+
+
+def plain(found: Outcome | Recorded | None) -> Outcome | None:
+    return found.outcome if isinstance(found, Recorded) else found
 
 
 def made(one: KnownResult) -> Outcome:
@@ -60,11 +63,11 @@ def compute(one: KnownResult) -> Outcome | None:
         return None
 
 
-def compute_all(outcomes: Mapping[str, Outcome | None]) -> None:
-    """Computes one after the other what nobody has computed; one that fails is said, and keeps none of the others."""
+def compute_all(outcomes: Mapping[str, Outcome | Recorded | None]) -> None:
+    """Computes one after the other what nobody has computed here; one that fails is said, and keeps none of the others."""
     failed = st.session_state.setdefault(f"{PAGE}_failed", {})
     for one in KNOWN:
-        if outcomes[one.name] is None and one.name not in failed:
+        if not isinstance(outcomes[one.name], Outcome) and one.name not in failed:
             try:
                 made(one)
             except (ValueError, OSError) as error:
@@ -90,27 +93,28 @@ def ask(name: str) -> None:
     st.session_state[f"{PAGE}_failed"] = {}
 
 
-def show_list(chosen: KnownResult, outcomes: Mapping[str, Outcome | None]) -> None:
+def show_list(chosen: KnownResult, outcomes: Mapping[str, Outcome | Recorded | None]) -> None:
     """All results, a button each."""
     for one in KNOWN:
-        found = outcomes[one.name]
+        found = plain(outcomes[one.name])
         mark = NOT_YET if found is None else mark_of(found.verdict, coloured=one is not chosen)
         st.button(f"{mark} {one.title} · {one.source}", key=f"{PAGE}_{one.name}",
                   type="primary" if one is chosen else "secondary", width="stretch", on_click=partial(choose, one.name))
 
 
-def show_one(one: KnownResult, found: Outcome | None) -> None:
+def show_one(one: KnownResult, outcome: Outcome | Recorded | None) -> None:
     """A result: what was published, when it agrees, what comes out here, and where that is seen."""
     st.header(one.title, anchor=False)
     source = one.source if presenting(PAGE) else f"[{one.source}]({one.url})"
     st.markdown(f"**Published** ({source}): {figures.markdown_text(one.published)}")
     st.markdown(f"**Counts as agreeing if** {figures.markdown_text(one.agrees_if)}.")
-    if found is None and (one.seconds <= QUICK or st.session_state.get(f"{PAGE}_asked") == one.name) and compute(one):
+    soon = one.seconds <= QUICK or None in one.model_ids()  # a model that is not here is said at once
+    asked = st.session_state.get(f"{PAGE}_asked") == one.name or (outcome is None and soon)
+    if asked and not isinstance(outcome, Outcome) and compute(one):
         st.rerun()  # the list, which has been drawn, says how it came out
+    found = plain(outcome)
     if found is None:
-        with settings(PAGE, "compute"):
-            st.button("Compute it here", key=f"{PAGE}_compute", icon=":material/play_arrow:",
-                      on_click=partial(ask, one.name), help=f"It takes about {duration(one.seconds)}.")
+        offer(one, "Compute it here")
         return
     st.markdown(f"**Here:** {figures.markdown_text(found.here)}")
     st.markdown(f"{mark_of(found.verdict)} **:{COLOURS[found.verdict]}[{found.verdict.capitalize()}]**")
@@ -121,12 +125,22 @@ def show_one(one: KnownResult, found: Outcome | None) -> None:
     elif found.verdict == "not computed":
         st.page_link(PAGES["checkpoints"].script, label="Bring a model in", icon=PAGES["checkpoints"].symbol,
                      query_params={"view": "add"}, width="content")
+    if isinstance(outcome, Recorded):
+        st.caption(f"Computed on {outcome.day} ({outcome.machine}).")
+        offer(one, "Compute it again here")
 
 
-def show_table(outcomes: Mapping[str, Outcome | None]) -> None:
+def offer(one: KnownResult, label: str) -> None:
+    """The button that computes a result."""
+    with settings(PAGE, "compute"):
+        st.button(label, key=f"{PAGE}_compute", icon=":material/play_arrow:", on_click=partial(ask, one.name),
+                  help=f"It takes about {duration(one.seconds)}.")
+
+
+def show_table(outcomes: Mapping[str, Outcome | Recorded | None]) -> None:
     """All that was computed, as a table."""
     rows = [[one.title, one.source, one.published, found.here if found else "",
-             found.verdict if found else "not computed"] for one in KNOWN for found in [outcomes[one.name]]]
+             found.verdict if found else "not computed"] for one in KNOWN for found in [plain(outcomes[one.name])]]
     st.html(figures.plain_table(["result", "source", "published", "here", ""], rows, label="Known results", wrap=True))
 
 
@@ -135,11 +149,11 @@ st.html(STYLE)
 show_title(PAGE, "Known results")
 one, outcomes = BY_NAME[st.session_state[f"{PAGE}_result"]], {each.name: outcome(each) for each in KNOWN}
 with settings(PAGE), st.container(horizontal=True, vertical_alignment="center"):
-    verdicts = [found.verdict if found else "not computed" for found in outcomes.values()]
-    st.markdown(f"Published findings on attention, computed again on this machine: {verdicts.count('agrees')} agree, "
+    verdicts = [found.verdict if found else "not computed" for found in map(plain, outcomes.values())]
+    st.markdown(f"Published findings on attention, computed again: {verdicts.count('agrees')} agree, "
                 f"{verdicts.count('does not agree')} do not, {verdicts.count('undecided')} undecided, "
                 f"{verdicts.count('not computed')} not computed.", width="content")
-    st.button("Compute all", key=f"{PAGE}_all", icon=":material/play_arrow:", on_click=partial(ask, "all"),
+    st.button("Compute all here", key=f"{PAGE}_all", icon=":material/play_arrow:", on_click=partial(ask, "all"),
               help=f"It takes about {duration(sum(other.seconds for other in KNOWN))}; what is done stays.")
 under_way = st.container()
 left, right = columns(PAGE, [2, 3], gap="medium")

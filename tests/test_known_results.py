@@ -42,6 +42,14 @@ def test_every_result_has_its_own_name_and_says_where_it_was_published_and_no_ot
         named(["sinks"])
 
 
+def test_what_is_recorded_is_of_the_models_that_come_with_it():
+    for one in KNOWN:
+        found = one.recorded()
+        assert (found is None) is (None in one.model_ids()), f"{one.name}: `headsup known {one.name} --record`"
+        if found is not None:
+            assert found.outcome.link and found.outcome.numbers and found.outcome.verdict != "not computed", one.name
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("one", [
     pytest.param(one, id=one.name, marks=RARE if one.name in SECONDS else pytest.mark.slow if one.name in SOME else ())
@@ -56,6 +64,8 @@ def test_a_result_comes_out_or_says_what_it_lacks(one):
         assert outcome.verdict == "not computed" and "headsup import" in outcome.here and outcome.link is None
         return
     assert outcome.verdict != "not computed" and outcome.numbers
+    assert one.recorded().outcome.verdict == outcome.verdict
+    assert dict(one.recorded().outcome.numbers) == pytest.approx(dict(outcome.numbers), rel=0.02, abs=0.02)
     page, _ = outcome.link
     assert page in EVERY_PAGE
     for number in outcome.numbers.values():

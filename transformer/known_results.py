@@ -4,9 +4,13 @@ whether they agree. A row that does not agree says so; none is chosen for how it
 L layers, H heads, T tokens, V vocabulary (or classes).
 """
 
+import json
+import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -100,6 +104,56 @@ class KnownResult:
         return {"name": self.name, "title": self.title, "source": self.source, "url": self.url,
                 "published": self.published, "agrees_if": self.agrees_if, "here": outcome.here,
                 "verdict": outcome.verdict, "numbers": dict(outcome.numbers)}
+
+    def model_ids(self) -> tuple[str | None, ...]:
+        """The ids of the models that are here; None for one that is not."""
+        folders = map(Models.find, self.models)
+        return tuple(None if folder is None else describe(folder).id for folder in folders)
+
+    def recorded(self, path: Path | None = None) -> "Recorded | None":
+        """What came out before, as it was recorded: None where that was of other models, or by another rule."""
+        found = _recorded(path or RECORDED).get(self.name)
+        return found if found and found.of == (self.agrees_if, *self.model_ids()) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """An outcome with its day and machine. of: the rule that it was judged by, and the ids of the models."""
+
+    outcome: Outcome
+    day: str
+    machine: str
+    of: tuple[str | None, ...]
+
+
+RECORDED = Path(__file__).with_name("known_results.json")
+
+
+@cache
+def _recorded(path: Path) -> dict[str, Recorded]:
+    if not path.exists():
+        return {}
+    rows = json.loads(path.read_text("utf-8"))
+    return {row["name"]: Recorded(
+        outcome=Outcome(here=row["here"], verdict=row["verdict"], numbers=row["numbers"],
+                        link=(row["link"][0], row["link"][1]) if row["link"] else None),
+        day=row["day"], machine=row["machine"], of=tuple(row["of"])) for row in rows}
+
+
+def record(outcomes: Mapping[str, Outcome], path: Path | None = None) -> None:
+    """Write down what was computed, by the names of the results, beside what is recorded of others."""
+    now = time.localtime()
+    day = f"{now.tm_mday} {time.strftime('%B %Y', now)}"
+    machine = f"{how_many(os.cpu_count() or 1, 'core')}, PyTorch {torch.__version__.partition('+')[0]}"
+    known = dict(_recorded(path or RECORDED))
+    for name, outcome in outcomes.items():
+        if outcome.verdict != "not computed":
+            one = BY_NAME[name]
+            known[name] = Recorded(outcome=outcome, day=day, machine=machine, of=(one.agrees_if, *one.model_ids()))
+    rows = [{"name": name, **asdict(known[name].outcome), "day": known[name].day, "machine": known[name].machine,
+             "of": known[name].of} for name in BY_NAME if name in known]
+    (path or RECORDED).write_text(f"{json.dumps(rows, ensure_ascii=False, indent=1)}\n", "utf-8")
+    _recorded.cache_clear()
 
 
 class Models:
@@ -345,7 +399,7 @@ def _previous_first(models: Models, watch: Watch) -> Outcome:
         formed[name] = int(curve[curve >= half].index[0]), int(layer), int(head)
     (before, at, one), (after, above, other) = formed["previous"], formed["induction"]
     return Outcome(
-        here=f"In a model trained just now the previous-token head (layer {at}, head {one}) is half formed at step "
+        here=f"In a model trained for this, the previous-token head (layer {at}, head {one}) is half formed at step "
              f"{before:,}, the induction head (layer {above}, head {other}) at step {after:,}.",
         verdict=_agrees(before <= after and at < above), numbers={"previous": before, "induction": after},
         link=("train", {}))
@@ -377,8 +431,8 @@ def _copying(models: Models, watch: Watch) -> Outcome:
     heads = [tuple(map(int, at)) for at in np.argwhere(induction >= INDUCTION)]
     said = ", ".join(f"layer {layer}, head {head}: {signed(copying[layer, head])}" for layer, head in heads)
     return Outcome(
-        here=f"In a model trained just now {how_many(len(heads), 'induction head')}, with {said} (1 copies, −1 does "
-             "the opposite)." if heads else "In a model trained just now no head puts half of its weight on what came "
+        here=f"In a model trained for this: {how_many(len(heads), 'induction head')}, with {said} (1 copies, −1 does "
+             "the opposite)." if heads else "In a model trained for this, no head puts half of its weight on what came "
                                             "next the last time.",
         verdict=_agrees(all(copying[at] > 0.5 for at in heads)) if heads else "undecided",
         numbers={f"layer {layer} head {head}": float(copying[layer, head]) for layer, head in heads},

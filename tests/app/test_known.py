@@ -1,10 +1,11 @@
 """Known results: the list, the one that is looked at, what is computed when it is asked for, and where links lead."""
 
+import time
 from collections.abc import Callable
 
 import pytest
 
-from transformer.known_results import BY_NAME, COLOURS, KNOWN, Outcome
+from transformer.known_results import BY_NAME, COLOURS, KNOWN, Outcome, record
 from ui.state.caches import shelf
 
 from .page import press, values, words
@@ -13,15 +14,17 @@ PAGE, VERDICTS = "known", list(COLOURS)
 
 
 @pytest.fixture(autouse=True)
-def computes():
+def computes(monkeypatch, tmp_path):
     """computes("sink", function): that result is computed so. Nobody has computed anything before, nor do other tests
     find what was made up here."""
-    before = [(one, one.compute) for one in KNOWN]
+    monkeypatch.setattr("transformer.known_results.RECORDED", tmp_path / "none.json")
+    before = [(one, one.compute, one.agrees_if) for one in KNOWN]
     shelf(PAGE)._results.clear()
     yield lambda name, compute: object.__setattr__(BY_NAME[name], "compute", compute)
     shelf(PAGE)._results.clear()
-    for one, compute in before:
+    for one, compute, agrees_if in before:
         object.__setattr__(one, "compute", compute)
+        object.__setattr__(one, "agrees_if", agrees_if)
 
 
 @pytest.fixture
@@ -45,6 +48,20 @@ def test_a_long_one_waits_until_it_is_asked_for(open_page, made_up):
     assert made_up == ["left_out"] and "left_out came out" in words(at)
     again = open_page(result="left_out")
     assert made_up == ["left_out"] and "left_out came out" in words(again)
+
+
+def test_it_opens_with_what_was_recorded_and_computes_it_again_when_asked(open_page, made_up, monkeypatch, tmp_path):
+    monkeypatch.setattr("transformer.known_results.RECORDED", tmp_path / "recorded.json")
+    record({name: Outcome(here=f"{name} came out before.", verdict="agrees") for name in BY_NAME})
+    at = open_page(result="left_out")
+    assert made_up == [] and "left_out came out before." in words(at) and f"{len(BY_NAME)} agree" in words(at)
+    assert f"Computed on {time.localtime().tm_mday} {time.strftime('%B %Y')} (" in words(at)
+    at = press(at, "known_compute")
+    assert made_up == ["left_out"] and "left_out came out." in words(at) and "Computed on" not in words(at)
+    at = press(at, "known_all")
+    assert sorted(made_up) == sorted(BY_NAME)
+    object.__setattr__(BY_NAME["sink"], "agrees_if", "it is another rule")
+    assert BY_NAME["sink"].recorded() is None and BY_NAME["ioi"].recorded() is not None
 
 
 def test_another_is_chosen_and_in_the_link_and_all_are_computed_one_after_the_other(open_page, made_up):

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from transformer.lessons.parsing import read_file
 from transformer.paths import ROOT
 
-from .conftest import address, on_cell, reached, settle, windows
+from .conftest import address, choose, on_cell, reached, settle, windows
 
 LESSON = """---
 title: Two pages
@@ -136,7 +136,7 @@ def test_a_lesson_of_ones_own_is_stepped_by_a_remote_answered_left_for_another_p
     at_stop(page, 1, "The end of a sentence")
     assert address(page)["step"] == "0"
     expect(bar(page).get_by_role("status")).to_have_text(verdict)
-    page.get_by_role("link", name="Library").first.click()
+    choose(page, "library")
     reached(page, lesson="own/two-pages", stop=1)  # the bar stays on pages that are no stop
     expect(bar(page).locator("h2")).to_contain_text("The end of a sentence")
     bar(page).get_by_role("button", name="Next").click()

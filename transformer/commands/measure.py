@@ -220,16 +220,20 @@ def known(
     names: Annotated[list[str] | None, typer.Argument(help="Some of the results, such as alignment; by default "
                                                            "all.")] = None,
     as_json: AsJson = False,
+    keep: Annotated[bool, typer.Option("--record", help="Write down what comes out, with the day and this machine: the "
+                                                        "page Known results opens with that.")] = False,
 ) -> None:
     """Compute published results on attention again, and say which agree here."""
     from rich.console import Console
 
-    from transformer.known_results import COLOURS, Models, named
+    from transformer.known_results import COLOURS, Models, named, record
 
     models, rows, out = Models(), [], Console(highlight=False)
     for one in named(names or []):
         with counting(one.name) as watch:
             outcome = one.outcome(models, watch)
+        if keep:
+            record({one.name: outcome})
         rows.append(one.row(outcome))
         if not as_json:
             out.print(f"{one.title} ({one.source}): ", style="bold", markup=False, end="", soft_wrap=True)
