@@ -64,7 +64,7 @@ def compute(one: KnownResult) -> Outcome | None:
 
 
 def compute_all(outcomes: Mapping[str, Outcome | Recorded | None]) -> None:
-    """Computes one after the other what nobody has computed here; one that fails is said, and keeps none of the others."""
+    """Computes one after the other what nobody has computed here; one that fails is said and keeps no other."""
     failed = st.session_state.setdefault(f"{PAGE}_failed", {})
     for one in KNOWN:
         if not isinstance(outcomes[one.name], Outcome) and one.name not in failed:
