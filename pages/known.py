@@ -105,6 +105,8 @@ def show_list(chosen: KnownResult, outcomes: Mapping[str, Outcome | Recorded | N
 def show_one(one: KnownResult, outcome: Outcome | Recorded | None) -> None:
     """A result: what was published, when it agrees, what comes out here, and where that is seen."""
     st.header(one.title, anchor=False)
+    if (found := plain(outcome)) is not None:
+        st.markdown(f"{mark_of(found.verdict)} **:{COLOURS[found.verdict]}[{found.verdict.capitalize()}]**")
     source = one.source if presenting(PAGE) else f"[{one.source}]({one.url})"
     st.markdown(f"**Published** ({source}): {figures.markdown_text(one.published)}")
     st.markdown(f"**Counts as agreeing if** {figures.markdown_text(one.agrees_if)}.")
@@ -112,12 +114,10 @@ def show_one(one: KnownResult, outcome: Outcome | Recorded | None) -> None:
     asked = st.session_state.get(f"{PAGE}_asked") == one.name or (outcome is None and soon)
     if asked and not isinstance(outcome, Outcome) and compute(one):
         st.rerun()  # the list, which has been drawn, says how it came out
-    found = plain(outcome)
     if found is None:
         offer(one, "Compute it here")
         return
     st.markdown(f"**Here:** {figures.markdown_text(found.here)}")
-    st.markdown(f"{mark_of(found.verdict)} **:{COLOURS[found.verdict]}[{found.verdict.capitalize()}]**")
     if found.link is not None:
         name, params = found.link
         st.page_link(PAGES[name].script, label=f"See it on {PAGES[name].title}", icon=PAGES[name].symbol,
@@ -150,8 +150,9 @@ show_title(PAGE, "Known results")
 one, outcomes = BY_NAME[st.session_state[f"{PAGE}_result"]], {each.name: outcome(each) for each in KNOWN}
 with settings(PAGE), st.container(horizontal=True, vertical_alignment="center"):
     verdicts = [found.verdict if found else "not computed" for found in map(plain, outcomes.values())]
-    st.markdown(f"Published findings on attention, computed again: {verdicts.count('agrees')} agree, "
-                f"{verdicts.count('does not agree')} do not, {verdicts.count('undecided')} undecided, "
+    agree, differ = verdicts.count("agrees"), verdicts.count("does not agree")
+    st.markdown(f"Published findings on attention, computed again: {agree} agree{'s' if agree == 1 else ''}, "
+                f"{differ} do{'es' if differ == 1 else ''} not, {verdicts.count('undecided')} undecided, "
                 f"{verdicts.count('not computed')} not computed.", width="content")
     st.button("Compute all here", key=f"{PAGE}_all", icon=":material/play_arrow:", on_click=partial(ask, "all"),
               help=f"It takes about {duration(sum(other.seconds for other in KNOWN))}; what is done stays.")

@@ -48,7 +48,7 @@ def _here(page: str) -> str:
     entries = [*([there] for there in alone), *sections]
     at = next((at for at, pages in enumerate(entries, 1) if EVERY_PAGE[page] in pages), 0)
     here = f'[data-testid="stTopNav"] > :nth-child({at})'
-    return f"{here} {{ --here: var(--accent); }} .stApp {here} p {{ font-weight: var(--bold); }}"
+    return f"{here} {{ --here: var(--accent); }} .stApp {here} p {{ color: var(--accent); }}"
 
 
 def _hide() -> None:
