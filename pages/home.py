@@ -13,7 +13,7 @@ from ui.components.model_card import show_model_card
 from ui.figures import markdown_text
 from ui.lessons.lesson_list import offer_tour
 from ui.page.link import arrive_at, leave_at
-from ui.page.pages import GROUPS, HOME, PAGES
+from ui.page.pages import GROUPS, HOME, PAGES, pages_of
 from ui.page.plain_text import say_error
 from ui.page.presentation import presenting, show_title
 from ui.page.room_sharing import share
@@ -72,11 +72,10 @@ def show_pages() -> None:
     """All pages in their groups."""
     for column, group in zip(st.columns(len(GROUPS)), GROUPS, strict=True):
         column.header(group, anchor=False)
-        for page in PAGES.values():
-            if page.group == group:
-                with column.container(border=True, key=f"{PAGE}_card_{page.name}"):
-                    st.page_link(page.script, label=f"**{page.title}**", icon=page.symbol)
-                    st.caption(markdown_text(page.sentence))
+        for page in pages_of(group):
+            with column.container(border=True, key=f"{PAGE}_card_{page.name}"):
+                st.page_link(page.script, label=f"**{page.title}**", icon=page.symbol)
+                st.caption(markdown_text(page.sentence))
 
 
 def about() -> None:

@@ -95,7 +95,10 @@ def test_the_menu_has_seven_entries_at_most_and_leads_to_every_page_by_mouse_and
     page.keyboard.press("ArrowUp")  # its last page
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/{sections[-1][-1].name}*")
-    page.set_viewport_size({"width": 390, "height": 844})
+    for _ in windows(page, [(320, 640), (390, 844)]):
+        page.get_by_test_id("stExpandSidebarButton").click()
+        page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()  # with nothing over it
+        expect(page.get_by_test_id("stSidebarNavLink").first).not_to_be_in_viewport()
     page.get_by_test_id("stExpandSidebarButton").click()
     expect(page.get_by_test_id("stSidebarNavLink")).to_have_text([there.title for there in EVERY_PAGE.values()][1:])
     page.get_by_test_id("stSidebarNavLink").filter(has_text="Masks").click()
