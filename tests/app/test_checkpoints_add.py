@@ -241,7 +241,7 @@ def test_what_was_brought_in_is_listed_and_can_be_deleted_though_it_does_not_ope
     assert not [button for button in at.button if button.label == "Delete it"]
     press(at, "checkpoints_ask_uploaded_mine")
     assert any("Delete **mine" in text and "(uploaded) from this computer?" in text for text in values(at, "markdown"))
-    press(at, "checkpoints_keep_uploaded_mine")
+    press(at, "checkpoints_ask_uploaded_mine")
     assert (home / "uploads" / "mine").exists()
     for name in ("mine", "broken"):
         press(press(at, f"checkpoints_ask_uploaded_{name}"), f"checkpoints_delete_uploaded_{name}")

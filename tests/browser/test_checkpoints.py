@@ -56,12 +56,9 @@ def test_a_file_is_refused_and_a_zip_is_kept_read_about_opened_and_deleted(visit
     expect(page.locator(".attention-view .main h2").first).to_contain_text("Decoder attention")
     page = visit(ADD)
     page.get_by_role("button", name="Delete", exact=True).press("Enter")
+    expect(page.get_by_role("button", name="Keep it")).to_be_focused()  # a second press deletes nothing
     expect(page.get_by_role("button", name="Delete it")).to_be_visible()
-    settle(page)
-    for _ in range(3):  # the keyboard goes on from the row itself
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.textContent") == "Delete it":
-            break
+    page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Delete it")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Nothing yet.")).to_be_visible()

@@ -322,16 +322,17 @@ def _line(page: str, entry: Entry, how: str) -> None:
             f"{count:,} parameters" if isinstance(count, int) else ""]))
     else:
         text = f"{how}, not opened: {entry.error}"
-    asking, key = f"{page}_asking", f"{how}_{entry.folder.name}"
-    if st.session_state.get(asking) != key:
-        st.markdown(f"**{figures.markdown_text(name)}**  \n{figures.markdown_text(text)}", width="stretch")
-        st.button("Delete", key=f"{page}_ask_{key}", on_click=st.session_state.update, args=[{asking: key}])
-        return
+    key = f"{how}_{entry.folder.name}"
+    asked = st.session_state.get(f"{page}_asking") == key
     # in the row, not in a dialog, which the Tab key would reach only after all other rows
     st.markdown(f"Delete **{figures.markdown_text(name)}** ({figures.markdown_text(how)}) from this computer? This "
-                f"cannot be undone.", width="stretch")
-    st.button("Delete it", key=f"{page}_delete_{key}", on_click=_delete, args=[page, entry.folder])
-    st.button("Keep it", key=f"{page}_keep_{key}", on_click=st.session_state.update, args=[{asking: None}])
+                f"cannot be undone." if asked else
+                f"**{figures.markdown_text(name)}**  \n{figures.markdown_text(text)}", width="stretch")
+    # one button with two names: the keyboard stays on it, and whoever presses twice has deleted nothing
+    st.button("Keep it" if asked else "Delete", key=f"{page}_ask_{key}", on_click=st.session_state.update,
+              args=[{f"{page}_asking": None if asked else key}])
+    if asked:
+        st.button("Delete it", key=f"{page}_delete_{key}", on_click=_delete, args=[page, entry.folder])
 
 
 def _delete(page: str, folder: Path) -> None:
