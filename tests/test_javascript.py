@@ -29,7 +29,7 @@ from transformer.rooms.questions.bars import divergence, overlap, shares
 from transformer.text.word_pieces import BEGINS, ENDS, GOES_ON, NONE, word_text, words_of
 from ui.components import scripts
 from ui.components.scripts import HERE
-from ui.figures.labels import plain_label, spoken_label
+from ui.figures.labels import exact_label, plain_label, spoken_label
 
 ROOT = Path(__file__).resolve().parents[1]
 NODE = shutil.which("node")
@@ -50,7 +50,8 @@ def cases(writer, make_checkpoint, tmp_path) -> Path:
              "modern": modern(make_checkpoint), "drawn": drawn(), "paths": paths(make_checkpoint), "open": others(),
              "settled": choices(), "forms": sorted({kind.form for kind in KINDS.values()}),
              "words": words(),
-             "tokens": [[token, plain_label(token, longest=None), spoken_label(token)] for token in [*TOKENS, *SAID]]}
+             "tokens": [[token, exact_label(token, longest=None), spoken_label(token), plain_label(token, longest=None)]
+                        for token in [*TOKENS, *SAID]]}
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(found))
     return path

@@ -9,6 +9,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from tests.labels import labels
 from tests.waiting import until
 from transformer.analysis.pooling import pool
 from transformer.attention_view.message import Selection, head_of
@@ -22,7 +23,6 @@ from transformer.paths import ROOT
 from transformer.text.corpora import LabelledCorpus, corpus
 from transformer.text.corpus_catalogue import find_source
 from ui.access import quotas
-from ui.figures import plain_label
 from ui.state import caches
 from ui.views.classify import toy
 
@@ -136,7 +136,7 @@ def test_the_numbers_shown_are_the_librarys_and_a_link_brings_them_back(visit, c
     assert order == [ckpt.classes[i] for i in reading.logits.argsort(descending=True)]
     assert looked_at(at) == (which or order[0])
     assert chips(at, "tokens read") == [
-        plain_label(piece.text, longest=None) for piece in ckpt.source_tokenizer.pieces(TEXT)]
+        *labels((piece.text for piece in ckpt.source_tokenizer.pieces(TEXT)), ckpt.source_tokenizer)]
     heat = picture(at)[1]["weights"]
     assert np.allclose(heat, reading.attentions["encoder"][1, 2].numpy(), atol=1e-6)
     again = visit(PAGE, **at.query_params)

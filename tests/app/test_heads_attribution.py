@@ -33,7 +33,7 @@ def test_integrated_gradients_are_the_librarys(open_page, place, baseline, setti
 
 def test_attention_and_rollout_stand_beside_it_with_ranks_and_correlations(read_page, shipped):
     at, step = read_page(position="4"), list(transformer.steps(shipped("translate"), TEXT))[4]
-    found, html = bars(at, "Where “␣vin” comes from"), figure_of(at, "bar-table", "Where")
+    found, html = bars(at, "Where “vin” comes from"), figure_of(at, "bar-table", "Where")
     looked = step.attentions["cross"][:, :, -1].mean((0, 1))
     assert found[CROSS] == pytest.approx(looked.tolist(), abs=1e-5)
     assert found[ROLLOUT] == pytest.approx((looked @ rollout(step.attentions["encoder"])[-1]).tolist(), abs=1e-5)

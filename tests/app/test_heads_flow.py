@@ -6,6 +6,7 @@ import pytest
 
 from transformer.analysis.flow import Node, flow, update_writes
 from transformer.analysis.token_inputs import inputs_of_text
+from ui.figures import plain_label
 from ui.views.heads.flow import ALL, FEW, STEPS
 
 from .page import components, html_of, put, words
@@ -43,7 +44,7 @@ def test_the_picture_is_the_cut_of_the_library(open_page, shipped, threshold):
     heads = [thread for thread in drawn["threads"] if thread["label"]]
     assert all(thread["label"][0] == {"encoder": "E", "decoder": "D", "cross": "X"}[thread["kind"]] for thread in heads)
     assert {thread["id"] == "" for thread in drawn["threads"] if not thread["label"]} == {True}
-    assert drawn["answer"] == "␣rouge" and "“␣rouge”" in drawn["alt"]
+    assert drawn["answer"] == "rouge" and "“rouge”" in drawn["alt"]
     assert [stack["name"] for stack in drawn["stacks"]] == ["encoder", "decoder"]
 
 
@@ -64,9 +65,9 @@ def test_a_node_says_what_was_added_there(open_page, shipped):
     read = inputs_of_text(ckpt, TEXT, SO_FAR)
     found = update_writes(read, Node("decoder", 1, "mlp_out", 5), count=6)
     said = words(at)
-    assert "Decoder layer 1 feed-forward, “␣vin” (5)" in said
+    assert "Decoder layer 1 feed-forward, “vin” (5)" in said
     for one in (*found.promoted, *found.suppressed):
-        assert ckpt.tokenizer.piece(one.id).replace("▁", "␣") in said
+        assert plain_label(ckpt.tokenizer.piece(one.id)) in said
     assert f"+{found.promoted[0].probability:.2f}" in said
     pick(at, "encoder-1-resid_mid-2")
     assert at.query_params["node"] == "encoder-1-resid_mid-2"

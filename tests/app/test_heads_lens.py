@@ -4,11 +4,13 @@ import pytest
 import streamlit as st
 
 import transformer
+from tests.labels import labels_of
 from transformer.analysis.jacobian_lens import fit_jacobian_lens, read_jacobian_lens, write_jacobian_lens
 from transformer.analysis.lens import read_layers, read_source
 from transformer.analysis.sample import read_texts
 from transformer.analysis.token_inputs import inputs_of_step
 from transformer.analysis.tuned_lens import read_tuned_lens
+from ui.figures import plain_label
 
 from .heads_checkpoints import make, make_without_tokenizer
 from .page import figure_of, press, put, table_cells
@@ -47,7 +49,7 @@ def test_it_opens_with_every_depth_of_every_token_said(open_page, shipped):
     for cell, step in zip(last, said, strict=True):
         likeliest = step.top(1)[0]
         assert float(cell["value"]) == pytest.approx(likeliest.probability, rel=1e-4)
-        assert cell["text"] == likeliest.piece.replace("▁", "␣")
+        assert cell["text"] == plain_label(likeliest.piece)
     assert not at.error
     assert {"view": "lens", "text": TEXT, "position": "5", "colour": "likeliest"}.items() <= at.query_params.items()
 
@@ -72,12 +74,12 @@ def test_the_likeliest_of_each_depth_and_the_rank_of_what_is_said_are_the_librar
 
 def test_choosing_another_token_reads_nothing_again(open_page, monkeypatch, shipped):
     at = open_page()
-    assert at.query_params["position"] == "5"  # ␣rouge, its longest piece
+    assert at.query_params["position"] == "5"  # rouge, its longest piece
     read = []
     monkeypatch.setattr("ui.views.heads.lens.read_layers", lambda *given, **options: read.append(given))
     put(at, "heads_position", 4)
     assert at.query_params["position"] == "4"
-    assert "␣vin" in at.get("vega_lite_chart")[0].proto.alt
+    assert "vin" in at.get("vega_lite_chart")[0].proto.alt
     put(at, "heads_colour", "rank")
     deepest = str(shipped("translate").config.decoder_layers)
     ranks = [int(cell["value"]) for cell in table_cells(figure_of(at, "depths")) if cell.get("depth") == deepest]
@@ -106,7 +108,7 @@ def test_a_translation_that_is_typed_is_what_is_asked_about(open_page, shipped):
     ids = ckpt.tokenizer.encode(target)
     forced = list(transformer.steps(ckpt, TEXT, forced=dict(enumerate(ids)), max_steps=len(ids) + 1))
     found = spoken(at)
-    assert [cell["text"].replace("␣", "▁") for cell in found] == [step.piece for step in forced]
+    assert [cell["text"] for cell in found] == labels_of(forced[-1])[1:]
     of_said = ranks(at)
     p = forced[2].logits.softmax(-1)
     assert int(of_said[str(ckpt.config.decoder_layers)]["followed-rank"]) == 1 + int((p > p[ids[2]]).sum())
@@ -118,7 +120,7 @@ def test_a_decoder_can_be_asked_about_tokens_inside_the_text(open_page, shipped)
     found = spoken(at)
     written = [step.piece for step in transformer.steps(ckpt, "ROMEO:\nO", max_steps=4)]
     assert [cell["text"] for cell in found][:7] == ["O", "M", "E", "O", ":", "↵", "O"]
-    assert [cell["text"] for cell in found][7:] == [piece.replace(" ", "␣").replace("▁", "␣") for piece in written]
+    assert [cell["text"] for cell in found][7:] == [plain_label(piece, longest=None) for piece in written]
     assert "'E' after position 2" in at.get("vega_lite_chart")[0].proto.alt
     fresh = open_page(checkpoint=ckpt.id, text="ROMEO:\nO")
     letters = [step.piece.strip("▁ ") for step in transformer.steps(ckpt, "ROMEO:\nO", max_steps=8)]

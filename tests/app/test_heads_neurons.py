@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import transformer
+from tests.labels import labels as labelled
 from transformer.analysis.neurons import contexts, strongest_contexts, writes
 from transformer.held_out import held_out_sentences
 from ui.figures import plain_label, signed_number
@@ -48,7 +49,7 @@ def test_the_list_is_that_of_the_gradient_and_of_the_values(open_neurons, made, 
         assert f"{name}: " + " · ".join(f"**{plain_label(one.piece)}**" for one in found) in words(at)
     found = strongest_contexts(ckpt, "decoder", layer, held_out_sentences(ckpt, limit=200))
     best = contexts(found, ckpt, "decoder", number)[0]
-    assert chips(at, f"context at {best.value:.2f}") == [token.replace("▁", "␣") for token in best.tokens]
+    assert chips(at, f"context at {best.value:.2f}") == labelled(best.tokens, ckpt.tokenizer)
 
 
 def test_another_is_chosen_and_in_the_link(open_neurons):

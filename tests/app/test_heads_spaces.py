@@ -70,7 +70,7 @@ def test_states_lie_on_the_axes_of_held_out_text_and_neighbours_are_those_of_all
     rows = drawn(at)
     np.testing.assert_allclose(places(rows, False), axes.points, atol=1e-4)
     np.testing.assert_allclose(places(rows, True), axes.of(run[site]), atol=1e-4)
-    tokens = [token.replace("▁", "␣") for token in run.tokens("src" if stack == "encoder" else "tgt")]
+    tokens = [plain_label(token) for token in run.tokens("src" if stack == "encoder" else "tgt")]
     assert [row["token"] for row in rows if row["of"] == "your text"] == tokens
     assert f"{sum(axes.variance):.1%} of the variance" in words(at)
     assert title(at) == f"{stack.capitalize()}, after layer {depth - 1}"

@@ -8,12 +8,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from tests.labels import labels_of
 from tests.messages import unpacked
 from transformer.analysis.carried import carried
 from transformer.openings import OPENINGS
 from transformer.quick_tasks import QUICK
 from transformer.training.forming import read_forming
-from ui.figures.labels import markdown_text, plain_label
+from ui.figures.labels import markdown_text
 from ui.page.pages import GROUPS, PAGES
 from ui.views.home.head_in_training import FOLDER, growing_message
 
@@ -103,4 +104,4 @@ def test_a_press_loads_the_sentence_whose_first_word_is_to_be_changed(at, shippe
     press(at, "home_now")
     *_, last = transformer.steps(shipped("translate"), "We have to go home now.")
     assert len(chips(at, "source tokens")) == len(last.source) + 1
-    assert [*chips(at, "target tokens")][1:] == [plain_label(last.label(id)) for id in (*last.tokens[1:], last.id)]
+    assert [*chips(at, "target tokens")][1:] == labels_of(last)[1:]

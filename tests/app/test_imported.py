@@ -11,6 +11,7 @@ import transformer
 from tests.app.heads_checkpoints import corpus_file, make_without_tokenizer
 from transformer.text.corpora import corpus
 from transformer.text.corpus_catalogue import SOURCES
+from ui.figures import plain_label
 from ui.lessons.stop_links import fields_of
 from ui.views.heads.roles import _listed
 
@@ -148,7 +149,7 @@ def test_many_heads_that_rest_on_one_token_are_counted_and_the_token_named(tiny_
                             sentences=[SimpleNamespace(src=(first, 9)), SimpleNamespace(src=(first, 8, 7))])
     heads = [divmod(at, 4) for at in range(11, 4, -1)]
     listed = _listed(found, "encoder", "first", tiny_tokenizer, heads)
-    name = tiny_tokenizer.piece(first).replace("▁", "␣")
+    name = plain_label(tiny_tokenizer.piece(first))
     assert listed.startswith(f"7 of 12 heads: a sink on {name}; strongest 2.3 (0.99), 2.2 (")
     assert listed.count(" (") == 4
     assert "sink" not in _listed(found, "encoder", "end", tiny_tokenizer, heads)

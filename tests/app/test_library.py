@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from tests.labels import labels_of
 
 from .page import picture, plain, put
 
@@ -75,7 +76,7 @@ def test_another_checkpoint_and_another_text(visit, shipped, name):
 def test_the_picture_is_that_of_the_last_line(visit, shipped):
     header, arrays = picture(visit(PAGE, kind="cross", layer="1", head="3"))
     *_, step = transformer.steps(shipped("translate"), TEXT, max_steps=20)
-    assert header["kinds"]["cross"]["queries"] == step.axes("cross")[0]
+    assert header["kinds"]["cross"]["queries"] == labels_of(step)[:-1]
     assert arrays["weights"] == pytest.approx(step.attentions["cross"][1, 3].numpy(), abs=1e-6)
 
 

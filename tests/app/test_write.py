@@ -7,10 +7,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from tests.labels import labels_of
 from transformer.inference.decoding import Sampling
 from ui.choices.text_box import as_learned
 from ui.components import attention_view
-from ui.figures import plain_label
 
 from .page import chips, has_step_view, move, numbers_table, put, step_view_of
 
@@ -25,7 +25,7 @@ def write(at: AppTest, text: str) -> AppTest:
 def drawn_after(step: transformer.Step, text: str) -> list[str]:
     """The chips from the first token that the model wrote to the one it predicts now."""
     prompt = len(transformer.start(step.ckpt, text).tokens)
-    return [plain_label(step.label(id), longest=None) for id in (*step.tokens[prompt:], step.id)]
+    return labels_of(step)[prompt:]
 
 
 def test_it_opens_with_forty_letters_written_and_so_does_a_text_typed(visit, ckpt, open_page):

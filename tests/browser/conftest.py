@@ -22,6 +22,7 @@ from playwright.sync_api import TimeoutError as TooLate
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from tests.labels import labels_of
 from tests.serving import Forked
 from transformer.checkpoint import load, save
 from transformer.config import ModelConfig
@@ -29,7 +30,6 @@ from transformer.jobs import run_files
 from transformer.jobs.process import identify
 from transformer.model.models import Transformer
 from transformer.rooms.store import Store
-from ui.figures import plain_label
 from ui.page.pages import EVERY_PAGE, HOME, menu
 
 from .rooms import Class
@@ -442,14 +442,14 @@ def shows(page, step):
     of = r"( of \d+)?" if translates else ""  # elsewhere nobody knows how many steps there will be
     reached(page, text=step.text, step=step.index)
     expect(page.locator(OUTPUT)).to_have_text(re.compile(rf"^step {step.index}{of}$"))
-    tokens = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
+    tokens = labels_of(step)
     assert chips(page, "target tokens" if translates else "tokens")[: len(tokens)] == tokens
     written = step.output if translates else step.text + step.output
     assert page.locator(".step-view .output .written").text_content() == written
 
 
 def bars(page):
-    """The candidates with their probabilities, likeliest first: `bars(page)[0] == ("␣He", "54.1%")`. Without the digit
+    """The candidates with their probabilities, likeliest first: `bars(page)[0] == ("He", "54.1%")`. Without the digit
     before each token and the row of all others."""
     rows = ".step-view .next-tokens > button:not(.others)"
     return [tuple(row) for row in page.locator(rows).evaluate_all(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.labels import labels_of
 from tests.waiting import until
 from transformer.inference.beam_tree import beam_tree
 
@@ -38,7 +39,7 @@ def test_a_click_on_a_node_moves_the_steps_there_and_the_tree_scrolls_in_its_box
         reached(page, step=node.depth - 1)
         step = tree.step(node)
         shown = chips(page, "target tokens")[: node.depth + 1]
-        assert [chip.replace("␣", "▁") for chip in shown] == [step.label(id) for id in (*step.tokens, step.id)]
+        assert [*shown] == labels_of(step)
     chosen = ids(address(page)["choices"])
     assert chosen.items() <= dict(enumerate(tree.ids(pruned))).items()
     page.get_by_role("button", name="○ ").first.click()

@@ -128,7 +128,7 @@ def test_a_node_or_a_head_of_the_flow_is_clicked_or_reached_by_keys(visit, compl
     node = page.locator('.flow [data-id="decoder-1-mlp_out-5"]')
     node.click()
     reached(page, node="decoder-1-mlp_out-5")
-    page.get_by_text("Decoder layer 1 feed-forward, “␣vin” (5)", exact=True).wait_for()
+    page.get_by_text("Decoder layer 1 feed-forward, “vin” (5)", exact=True).wait_for()
     settle(page)
     assert node.get_attribute("aria-pressed") == "true"
     node.focus()

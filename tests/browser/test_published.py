@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 import transformer
+from tests.labels import labels_of
 from transformer.analysis.carried import carried, effects, feature
 from transformer.attention_view.shared import CHOICES
 from transformer.inference.reading import attend
@@ -119,7 +120,7 @@ def test_a_file_steps_as_the_library_does_with_the_keys_of_the_app(arrived, ship
     for step in path:
         at_step(page, step.index, len(path) - 1)
         in_address(page, step=step.index)
-        read = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
+        read = labels_of(step)
         assert chips(page, "target tokens")[: len(read)] == read
         assert page.locator(".output .written").text_content() == step.output
         np.testing.assert_allclose(weights(page), step.attentions["cross"][1, 3], atol=1e-4)

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 import transformer
+from tests.labels import labels
 from transformer.config import KINDS
 from transformer.inference.decoding import Step
 from ui.figures import head_label, plain_label
@@ -55,7 +56,7 @@ def test_a_sentence_typed_is_stepped_by_keys_and_buttons_as_the_library_does(vis
     height = page.locator(".controls").bounding_box()["height"]
     page.keyboard.press("Home")
     shows(page, path[0])
-    source = [plain_label(piece.text, longest=None) for piece in path[0].source]
+    source = labels((piece.text for piece in path[0].source), path[0].ckpt.source_tokenizer)
     assert chips(page, "source tokens") == [*source, ckpt.tokenizer.piece(ckpt.config.eos_id)]
     for step in path[1:]:
         page.keyboard.press("ArrowRight")

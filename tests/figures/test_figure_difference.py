@@ -35,7 +35,7 @@ def test_cells_say_their_difference_and_hover_both_numbers_exactly():
     numbers = draw().data[1]
     assert list(numbers.text) == ["+.50", "−.50"]
     assert list(zip(numbers.x, numbers.y, strict=True)) == [(0, 0), (1, 0)]
-    assert draw().layout.yaxis.ticktext == ("␣the", "&#60;b&#62;")
+    assert draw().layout.yaxis.ticktext == ("the", "&#60;b&#62;")
 
 
 def test_there_is_no_difference_of_masked_cells_other_shapes_or_rounding():
@@ -50,9 +50,9 @@ def test_there_is_no_difference_of_masked_cells_other_shapes_or_rounding():
 
 
 def test_words_name_both_tokens_of_a_position_and_say_where_they_differ_most():
-    assert paired(["▁a", "▁cold", "."], ["▁a", "▁tall"]) == ["▁a", "␣cold≠␣tall"]
-    assert paired(["▁extraordinarily"], ["b"]) == ["␣extra…≠b"]
-    assert "'␣the' looks at '␣the', +0.50" in describe_difference(FIRST, SECOND, LABELS, LABELS)
+    assert paired(["▁a", "▁cold", "."], ["▁a", "▁tall"]) == ["▁a", "cold≠tall"]
+    assert paired(["▁extraordinarily"], ["b"]) == ["extrao…≠b"]
+    assert "'the' looks at 'the', +0.50" in describe_difference(FIRST, SECOND, LABELS, LABELS)
     assert describe_difference(FIRST, FIRST, LABELS, LABELS).endswith("0 everywhere.")
 
 

@@ -18,7 +18,7 @@ def test_what_is_drawn_goes_to_json_with_every_token_visible():
     assert json.loads(json.dumps(picture)) == picture
     assert picture["kinds"] == ["decoder"] and picture["threads"][1]["label"] == "D0H1"
     assert picture["stacks"] == [{"name": "decoder", "bands": [["layer 0", 0, 1]], "columns": [
-        {"position": 0, "label": "␣a"}, {"position": 3, "label": "↵"}]}]
+        {"position": 0, "label": "a"}, {"position": 3, "label": "↵"}]}]
     light = flow_picture(DOTS, THREADS, {}, {}, answer="b", chosen=None, alt="…", dark=False)
     assert light["colours"]["decoder"] != picture["colours"]["decoder"]
 

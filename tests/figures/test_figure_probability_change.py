@@ -31,5 +31,5 @@ def test_names_that_are_no_tokens_stay_as_they_are():
 
 def test_up_to_twenty_names_are_all_written_and_stand_where_a_telephone_has_no_room():
     axes = [draw(names, np.full((len(names), 2), 0.5)).to_dict()["encoding"]["x"]["axis"]
-            for names in (["le", "un"], [" rouge"] * 6, ["le"] * 50)]
+            for names in (["le", "un"], [" rouges"] * 6, ["le"] * 50)]
     assert [(axis["labelOverlap"], axis["labelAngle"]) for axis in axes] == [(False, 0), (False, -90), ("greedy", -90)]

@@ -1,12 +1,13 @@
 // What packed checkpoints compute; answers a list of {file, text, heads, sampling, choices: {step: id}, steps, only,
-// branches: {step: id} in place of choices, refuses: that it may throw}, of {logits, sampling} alone, or of {pieces} to
-// be labelled. only: "ids" where they are enough, "script" for the attention that `headsup.run` gives.
+// branches: {step: id} in place of choices, refuses: that it may throw}, of {logits, sampling} alone, or of {pieces,
+// mark} to be labelled, with {before} as what may come next. only: "ids" where they are enough, "script" for the
+// attention that `headsup.run` gives.
 import { readFileSync } from "node:fs";
 import { computed } from "../../transformer/publishing/js/computed.js";
 import { chosen, next, openCheckpoint, read, start } from "../../transformer/publishing/js/decoding.js";
 import { scriptFace } from "../../transformer/publishing/js/run.js";
 import { candidates, GREEDY, probabilitiesOf } from "../../transformer/publishing/js/sampling.js";
-import { pieceLabels } from "../../transformer/publishing/js/words.js";
+import { alternatives, pieceLabels } from "../../transformer/publishing/js/words.js";
 import { answering } from "./answering.js";
 
 const numbers = (array) => array && Float32Array.from(array);
@@ -71,7 +72,8 @@ async function scripted(opened, { text, steps }) {
 const opened = new Map();
 
 function answer(asked) {
-  if (asked.pieces) return pieceLabels(asked.pieces);
+  if (asked.before) return alternatives(asked.before, asked.pieces, asked.mark);
+  if (asked.pieces) return pieceLabels(asked.pieces, asked.mark);
   if (asked.logits) return probabilitiesOf(Float32Array.from(asked.logits), { ...GREEDY, ...asked.sampling });
   if (!opened.has(asked.file)) opened.set(asked.file, openCheckpoint(readFileSync(asked.file)));
   const model = opened.get(asked.file);

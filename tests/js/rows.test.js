@@ -57,7 +57,7 @@ test("how much is hidden is said in one line", () => {
   const merged = { words: true, special: ["</s>"], sinks: ["▁we"] };
   assert.equal(
     plain(mergedText(viewOf(merged, [0.5, 0.5, 0.25, 0.25]))),
-    "Weights of a word’s pieces are added over keys and averaged over queries. Left out: </s>, ␣we (a sink), " +
+    "Weights of a word’s pieces are added over keys and averaged over queries. Left out: </s>, we (a sink), " +
       "with 25% of this head’s weight (0% to 50% of a row). What is left is not scaled up.",
   );
   const none = { words: false, special: [], sinks: [] };

@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { partOfOne, plain, short, ticks, weightText } from "#view/numbers.js";
-import { visible } from "#view/tokens.js";
+import { plainly, visible } from "#view/tokens.js";
 import { wordsOf, wordText } from "../../transformer/publishing/js/words.js";
 import { cases } from "./cases.js";
 
 const bare = (text) => text.replace(/[\u2068\u2069]/g, "");
 
 test("tokens are made visible as Python makes them", () => {
-  for (const [token, expected] of cases.tokens) assert.equal(bare(visible(token, 1000)), bare(expected), token);
+  for (const [token, expected, , plain] of cases.tokens) {
+    assert.equal(bare(visible(token, 1000)), bare(expected), token);
+    assert.equal(bare(plainly(token, 1000)), bare(plain), token);
+  }
 });
 
 test("no token acts on the text around it", () => {

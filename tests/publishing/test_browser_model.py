@@ -19,7 +19,7 @@ from transformer.inference.sampling import Sampling
 from transformer.inference.sampling_settings import SETTINGS, SamplingSetting
 from transformer.publishing.weights import COMPUTED, pack
 from transformer.text.corpora import corpus
-from transformer.text.word_pieces import piece_labels
+from transformer.text.word_pieces import BEGINS, ENDS, GOES_ON, NONE, alternatives, piece_labels
 
 pytestmark = needs_node
 CLOSE = 1e-4
@@ -274,6 +274,14 @@ def test_pieces_that_are_bytes_of_a_character_are_labelled_as_in_python(computed
     every = [smile, smile[1:], smile[:3], ["a", *smile, "▁b"], ["<F09F>", "<9880>"], ["<0xF09F9880C3>", "<0xA9>"], [],
              [*smile[:2], "x", *smile[2:]], ["<0x0A>", "<0x80>", "<0x41>"]]
     assert computed([{"pieces": one} for one in every]) == [piece_labels(one) for one in every]
+    words = [*every, ["<s>", "▁un", "believ", "able", "'", "s", "▁", "▁?", "9"], ["un", "##able", "##"], ["", "▁a▁b"],
+             ["un", "able</w>", "!</w>", "</w>"], ["▁私", "は", "a", "b"], ["▁▁", "▁ cold", "é", "e", "\u0301"]]
+    asked = [{"pieces": one, "mark": mark} for one in words for mark in (BEGINS, GOES_ON, ENDS, NONE)]
+    assert computed(asked) == [piece_labels(one["pieces"], one["mark"]) for one in asked]
+    nexts = ["▁aime", "aime", "##aime", "aime</w>", "x"]
+    asked = [{"pieces": nexts, "mark": mark, "before": before} for before in (["▁J", "'"], ["▁un"], [])
+             for mark in (BEGINS, GOES_ON, ENDS, NONE)]
+    assert computed(asked) == [alternatives(one["before"], nexts, one["mark"]) for one in asked]
 
 
 def test_a_branch_leaves_the_step_that_it_left_as_it_was(writer, computed):

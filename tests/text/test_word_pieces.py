@@ -7,7 +7,7 @@ import pytest
 from tests.rows import each_row
 from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer
 from transformer.text.tokenizer import KINDS, IdsTokenizer, train
-from transformer.text.word_pieces import BEGINS, ENDS, GOES_ON, NONE, piece_labels, word_text, words_of
+from transformer.text.word_pieces import BEGINS, ENDS, GOES_ON, NONE, alternatives, piece_labels, word_text, words_of
 
 LINES = ["We have to go home before it gets dark.", "Il faut qu'il aille chez nous, n'est-ce pas?", "3.14 (or so)"]
 
@@ -88,6 +88,24 @@ def test_words_hold_every_piece_once_and_in_order():
             assert [at for word in words for at in word] == [*range(len(pieces))]
             assert all(len(word) == 1 for word in words if special.intersection(word))
             assert all(cut(pieces, mark, special)[at] or pieces[word[0]] == "" for at, word in enumerate(words))
+
+
+@each_row(("pieces", "mark", "expected"), [
+    (["<s>", "▁un", "believ", "able", "'", "s", "▁", "▁?", "▁1", "9"], BEGINS,
+     ["<s>", "un", "·believ", "·able", "'", "s", "▁", "?", "1", "·9"]),
+    (["The", "▁▁", "▁a▁b", "▁私", "は"], BEGINS, ["The", "▁▁", "a▁b", "私", "は"]),  # a script without spaces
+    (["[CLS]", "un", "##believ", "##able", "!", "##"], GOES_ON, ["[CLS]", "un", "·believ", "·able", "!", "##"]),
+    (["un", "able</w>", "!</w>", "</w>"], ENDS, ["un", "·able", "!", "</w>"]),
+    (["▁", "a", "b"], BEGINS, ["▁", "a", "·b"]),
+    (["▁a", "<F0><9F>", "<99><82>", "b"], BEGINS, ["a", "🙂¹⁄₂", "🙂²⁄₂", "b"]),
+    (["▁a", "b"], NONE, ["▁a", "b"]), ([], BEGINS, []), (["", "▁a"], BEGINS, ["", "a"])])
+def test_labels_mark_what_goes_on_inside_a_word_and_not_what_begins_one(pieces, mark, expected):
+    assert piece_labels(pieces, mark) == expected
+
+
+def test_of_what_may_come_next_two_that_would_look_alike_are_exact():
+    assert alternatives(["▁J", "'"], ["▁aime", "aime", "ai"], BEGINS) == ["▁aime", "aime", "ai"]
+    assert alternatives(["▁un"], ["▁able", "able"], BEGINS) == ["able", "·able"]
 
 
 @each_row(("pieces", "expected"), [

@@ -126,7 +126,7 @@ def attribute(read: TokenInputs, token: int | None = None, *, baseline: str = "p
                     for other in names[at + 1:]}
     label = read.ckpt.classes[token] if read.tgt is None else (
         read.ckpt.tokenizer.piece(token) if read.ckpt.tokenizer else str(token))
-    return Attribution(token, label, read.labels(side), baseline, integrated, float(ends[1, token]),
+    return Attribution(token, label, read.pieces(side), baseline, integrated, float(ends[1, token]),
                        float(ends[1, token] - ends[0, token]), steps, attention, through, correlations,
                        apart / max(float(np.abs(integrated).sum()), 1e-6))
 

@@ -17,6 +17,8 @@ from transformer.inference.forward import Batch
 from transformer.inference.prompts import prompt
 from transformer.model.layers import StackOutput
 from transformer.model.sites import Taps
+from transformer.text.tokenizer import Tokenizer
+from transformer.text.word_pieces import labelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +53,16 @@ class TokenInputs:
         return self.ckpt.model.decode(self.tgt, None if encoded is None else encoded.x, causal=True, taps=self.taps)
 
     def labels(self, side: str) -> list[str]:
-        """The tokens of "src" or "tgt" as text to show."""
-        tokenizer = self.ckpt.source_tokenizer if side == "src" else self.ckpt.tokenizer
-        ids = getattr(self, side)
+        """The tokens of "src" or "tgt" as they are read."""
+        return labelled(self.pieces(side), self._tokenizer(side))
+
+    def pieces(self, side: str) -> list[str]:
+        """The tokens of "src" or "tgt", exact."""
+        tokenizer, ids = self._tokenizer(side), getattr(self, side)
         return [] if ids is None else [tokenizer.piece(id) if tokenizer else str(id) for id in ids[0].tolist()]
+
+    def _tokenizer(self, side: str) -> Tokenizer | None:
+        return self.ckpt.source_tokenizer if side == "src" else self.ckpt.tokenizer
 
 
 def inputs_of_step(step: Step) -> TokenInputs:

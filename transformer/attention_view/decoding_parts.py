@@ -1,6 +1,15 @@
 """What the step view shows of a decoding beside its attention: the tokens, and what may come next."""
 
-from transformer.attention_view.message import Bars, Row, bars, candidate_bars, source_tokens, target_tokens, unknown
+from transformer.attention_view.message import (
+    Bars,
+    Row,
+    bars,
+    candidate_bars,
+    mark_of,
+    source_tokens,
+    target_tokens,
+    unknown,
+)
 from transformer.attention_view.shared import SHARED
 from transformer.inference.decoding import Sampling
 from transformer.inference.decoding_tree import DecodingTree
@@ -19,9 +28,16 @@ def target_row(decoding: DecodingTree, *, label: str, name: str = "target tokens
     """What the decoder has read, the token predicted, and those known to come."""
     step, read = decoding.step, target_tokens(decoding.step)
     prompt = len(read) - step.index  # the start token, or the text typed
-    return Row(label=label, name=name, part="target", tokens=piece_labels([*read, step.piece, *decoding.after]),
+    return Row(label=label, name=name, part="target", tokens=[*read, *_following(decoding)],
                predicted=len(read),
                unknown=() if step.src is not None else unknown(step), picked=[prompt + at for at in decoding.picks])
+
+
+def _following(decoding: DecodingTree) -> list[str]:
+    """The labels of the token predicted and of those known to come."""
+    step = decoding.step
+    axis = step.axes("decoder")[0]
+    return piece_labels([*axis, step.piece, *decoding.after], mark_of(step, "tgt"))[len(axis):]
 
 
 def bars_of(decoding: DecodingTree, sampling: Sampling, *, brief: bool = False) -> Bars:

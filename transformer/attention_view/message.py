@@ -26,14 +26,14 @@ from transformer.attention_view.heads import (
     shape,
     weights,
 )
-from transformer.attention_view.shared import CHOICES, FEW_HEADS, ORDERS
+from transformer.attention_view.shared import CHOICES, EXACT, FEW_HEADS, ORDERS
 from transformer.attention_view.window import Window
 from transformer.config import Kind
 from transformer.inference.decoding import GREEDY, Sampling, Step
 from transformer.inference.recompute import scoring
-from transformer.inference.word_attention import Words
+from transformer.inference.word_attention import SIDES, Words
 from transformer.model.attention import PLAIN
-from transformer.text.word_pieces import piece_labels
+from transformer.text.word_pieces import NONE, alternatives, label_mark, piece_labels
 
 TYPES = {"float32": "f4", "uint8": "u1", "uint16": "u2"}
 MOST_LINES = 250_000  # weights of a layer that are sent to be drawn as lines
@@ -176,14 +176,46 @@ def _merged(source: AttentionSource) -> Mapping[str, Mapping[str, object]] | Non
     return getattr(of, "merged", None)
 
 
-def about_kind(source: AttentionSource, kind: str) -> dict[str, object]:
+def mark_of(source: AttentionSource, side: str) -> str:
+    """The mark of words that labels of the source's or the target's tokens do without."""
+    ckpt = source.ckpt
+    if ckpt is None or any(one["words"] for one in (_merged(source) or {}).values()):
+        return NONE  # tokens from elsewhere are as they came
+    return label_mark(ckpt.source_tokenizer if side == "src" else ckpt.tokenizer)
+
+
+def token_labels(source: AttentionSource, kind: str, *, exact: bool = False,
+                 ) -> tuple[list[str], list[str], list[str] | None]:
+    """The labels of a kind's queries, its keys and of what is predicted from each query, if anything is. exact: with
+    the marks of words that their tokenizers use."""
+    whole, sides = source.of if isinstance(source, Window) else source, SIDES.get(kind, ("tgt", "tgt"))
+    marks = [NONE if exact else mark_of(source, side) for side in sides]
+    queries, keys = map(piece_labels, whole.axes(kind), marks)
+    makes = whole.predicted(kind)
+    makes = makes and piece_labels([*whole.axes(kind)[0][:1], *makes], marks[0])[1:]
+    if isinstance(source, Window):
+        rows, columns = source.places[kind]
+        return queries[rows], keys[columns], makes and makes[rows]
+    return queries, keys, makes
+
+
+def ahead(source: AttentionSource, kind: str, coming: Sequence[tuple[str, str]], *, exact: bool) -> dict[str, object]:
+    """The labels of tokens that a decoder will read, and of what it predicts from each."""
+    known, mark = source.axes(kind)[0], NONE if exact else mark_of(source, SIDES[kind][0])
+    read, makes = map(list, zip(*coming, strict=True))
+    labels = piece_labels([*known, *read], mark)[len(known):]
+    return {"queries": labels, "keys": labels if kind == "decoder" else [],
+            "makes": piece_labels([*read[:1], *makes], mark)[1:]}
+
+
+def about_kind(source: AttentionSource, kind: str, *, exact: bool = False) -> dict[str, object]:
     """Its layers, heads and tokens, what may look at what and how scores are made; of a part of a text the places of
     its `first` query and key, and of how many it is. rolls: whether there is a rollout; groups: heads of keys and
     values, where several heads share one; scale and cap: of scores, where they are not q.k / sqrt(D); open: the scale
     of values that are no weights; rounded: the type of weights in half precision; cut: where rows go on beyond these
-    tokens."""
+    tokens; exact: as for `token_labels`."""
     layers, heads = shape(source, kind)
-    queries, keys = map(piece_labels, source.axes(kind))
+    queries, keys, makes = token_labels(source, kind, exact=exact)
     near = _near(source, kind)
     everywhere = near is not None and len(near["layers"]) == layers
     mask = source.mask(kind)
@@ -196,8 +228,7 @@ def about_kind(source: AttentionSource, kind: str) -> dict[str, object]:
         found["groups"] = config.groups
     if scoring(source, kind) != PLAIN:
         found |= {name: value for name, value in scoring(source, kind)._asdict().items() if value is not None}
-    makes = source.predicted(kind)
-    more = {"makes": makes and piece_labels([*source.axes(kind)[0][:1], *makes])[1:],
+    more = {"makes": makes,
             "merged": (_merged(source) or {}).get(kind), "near": near, "rolls": rolls(source, kind),
             "numbers": getattr(source, "numbers", None)}  # of layers and heads, where some are left out
     of = source.of if isinstance(source, Window) else source
@@ -259,11 +290,11 @@ def live(source: AttentionSource, selection: Selection, pooled: Pooled, *, head:
         layer = weights(source, selection.kind, layers=slice(selection.layer, selection.layer + 1),
                         queries=slice(window[0], None))[0, :, :, window[1]:]
         arrays["layer"] = layer.float().cpu().numpy()
-    kinds = {kind: about_kind(source, kind) for kind in source.kinds}
+    exact = selection.tokens == EXACT
+    kinds = {kind: about_kind(source, kind, exact=exact) for kind in source.kinds}
     if coming and not isinstance(source, Window):
         for kind in kinds.keys() - {"encoder"}:
-            read, makes = map(list, zip(*coming, strict=True))
-            kinds[kind]["ahead"] = {"queries": read, "keys": read if kind == "decoder" else [], "makes": makes}
+            kinds[kind]["ahead"] = ahead(source, kind, coming, exact=exact)
     lower = lower_of(arrays)
     arrays |= more or {}
     return pack({"about": about(source), "selection": asdict(selection), "kinds": kinds, "window": window,
@@ -292,7 +323,7 @@ def whole(source: AttentionSource, selection: Selection, *, exact: bool = True, 
     sizes = [4 * rows.numel() for kind in source.kinds for rows in (source.projections(kind) or ())[:2]]
     small = sum(sizes) < stages_below
     for kind in source.kinds:
-        kinds[kind] = about_kind(source, kind)
+        kinds[kind] = about_kind(source, kind, exact=selection.tokens == EXACT)
         layers, heads = shape(source, kind)
         if isinstance(source, Tensors) and kind in source.scales:
             drawn, blocks[kind] = _on_their_scale(source, kind)
@@ -383,12 +414,13 @@ def unknown(step: Step) -> list[int]:
 
 def source_tokens(step: Step) -> list[str]:
     """The tokens that the encoder reads, as they were typed, and the end token after them."""
-    return [*piece_labels([piece.text for piece in step.source]), step.axes("cross")[1][-1]]
+    return [*piece_labels([piece.text for piece in step.source], mark_of(step, "src")),
+            step.axes("cross")[1][-1]]
 
 
 def target_tokens(step: Step) -> list[str]:
     """The tokens that the decoder has read; what the vocabulary lacks of a typed text is as it was typed."""
-    read = piece_labels(step.axes("decoder")[0])
+    read = piece_labels(step.axes("decoder")[0], mark_of(step, "tgt"))
     lacking = () if step.src is not None else unknown(step)
     return [step.source[at].text if at in lacking else piece for at, piece in enumerate(read)]
 
@@ -397,8 +429,9 @@ def bars(step: Step, sampling: Sampling = GREEDY) -> list[Bar]:
     """A bar for each of the likeliest next tokens."""
     likeliest, excluded = step.candidates(CANDIDATES, sampling)
     read = step.axes("decoder")[0][-LONGEST_CHARACTER:]
-    return [Bar(label=piece_labels([*read, one.piece])[-1], probability=one.probability, chosen=one.id == step.id,
-                excluded=one.id in excluded) for one in likeliest]
+    labels = alternatives(read, [one.piece for one in likeliest], mark_of(step, "tgt"))
+    return [Bar(label=label, probability=one.probability, chosen=one.id == step.id, excluded=one.id in excluded)
+            for label, one in zip(labels, likeliest, strict=True)]
 
 
 def path_of(step: Step, sampling: Sampling = GREEDY) -> dict[str, object]:

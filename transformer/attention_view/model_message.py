@@ -14,7 +14,8 @@ from transformer.analysis.carried import STACKS, Carried, Effects, Source, carri
 from transformer.analysis.neurons import Stack
 from transformer.attention_view.external_weights import Tensors
 from transformer.attention_view.heads import POOLED, AttentionSource, Pooled, quantise, shape, weights
-from transformer.attention_view.message import FINEST, MODEL, Selection
+from transformer.attention_view.message import FINEST, MODEL, Selection, token_labels
+from transformer.attention_view.shared import EXACT
 from transformer.attention_view.window import Window
 from transformer.config import Kind
 from transformer.diagram.blocks import model_blocks
@@ -22,7 +23,7 @@ from transformer.inference.decoding import Step
 from transformer.inference.reading import Reading
 from transformer.inference.word_attention import Words
 from transformer.model.changes import How
-from transformer.text.word_pieces import piece_labels
+from transformer.text.word_pieces import labelled
 
 MOST_SEEN = 1_500_000  # weights of the followed query in all heads
 MOST_CELLS = 300_000  # of all heads, small
@@ -105,7 +106,7 @@ def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool 
     pair, of = pair_in_whole(source, selection), whole.of if isinstance(whole, Words) else whole
     kind, stack, position = followed(source, selection)
     header: dict[str, Any] = {"stack": stack, "position": position,
-                              "token": piece_labels(whole.axes(kind)[0])[position]}
+                              "token": token_labels(whole, kind, exact=selection.tokens == EXACT)[0][position]}
     if isinstance(of, Step | Reading) and of.changes.ready:
         header["changes"] = _changes(of)
     if isinstance(source, Window):
@@ -207,7 +208,8 @@ def name_of(source: Source, token: int) -> str:
     ckpt = source.ckpt
     if ckpt.config.n_classes:
         return ckpt.classes[token] if ckpt.classes else str(token)
-    return piece_labels([ckpt.tokenizer.piece(token) if ckpt.tokenizer else str(token)])[0]
+    piece = ckpt.tokenizer.piece(token) if ckpt.tokenizer else str(token)
+    return labelled([piece], ckpt.tokenizer)[0]
 
 
 def _weights_known(source: AttentionSource) -> list[Kind]:

@@ -10,8 +10,8 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from transformer.attention_view.heads import AttentionSource, Head, Pooled, quantise, weights
-from transformer.attention_view.message import FINEST, Selection, about, about_kind, lower_of, pack
-from transformer.attention_view.shared import FAINTEST
+from transformer.attention_view.message import FINEST, Selection, about, about_kind, ahead, lower_of, pack
+from transformer.attention_view.shared import EXACT, FAINTEST
 
 MOST = 48          # tokens of a side that are drawn as cells
 MOST_LINES = 6_000  # weights of a layer that are drawn as lines
@@ -30,12 +30,12 @@ def small(source: AttentionSource, selection: Selection, pooled: Pooled, head: H
         most = max(8, min(most, int((MOST_LINES / heads) ** 0.5)))
     rows = _window(queries, most, last=newest)
     columns = _window(keys, most, last=newest and selection.kind == "decoder")
-    info = _cut(about_kind(source, selection.kind), rows, columns)
+    exact = selection.tokens == EXACT
+    info = _cut(about_kind(source, selection.kind, exact=exact), rows, columns)
     all_of = info.get("whole", (queries, keys))
     whole = (len(info["queries"]), len(info["keys"])) == tuple(all_of)
     if coming and whole and selection.kind != "encoder":
-        read, makes = map(list, zip(*coming, strict=True))
-        info["ahead"] = {"queries": read, "keys": read if selection.kind == "decoder" else [], "makes": makes}
+        info["ahead"] = ahead(source, selection.kind, coming, exact=exact)
     count = layers * heads if pooled.numbers is None else MOST_HEADS
     arrays, block = pooled.drawn(selection.kind, selection.order, selection.layer, heads=MOST_HEADS,
                                  cells=min(MOST_CELLS, LARGEST ** 2 * count))

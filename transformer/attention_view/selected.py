@@ -29,7 +29,7 @@ def in_range(wanted: Mapping[str, object], source: AttentionSource, *,
 
 def in_words(source: AttentionSource, selection: Selection) -> tuple[AttentionSource, Selection]:
     """The attention as it is drawn: between words, or without special tokens, where that is selected."""
-    if selection.tokens == "pieces" and selection.special == "shown":
+    if selection.tokens != "words" and selection.special == "shown":
         return source, selection
     merged = source.words(merge=selection.tokens == "words",
                           leave_out=LEFT_OUT if selection.special == "hidden" else ())

@@ -14,6 +14,7 @@ import numpy as np
 from sentencepiece.sentencepiece_model_pb2 import ModelProto  # pyright: ignore[reportAttributeAccessIssue]
 
 from transformer.text.tokenizer import KINDS, IdsTokenizer, SentencePieceTokenizer, Tokenizer, standard_forms
+from transformer.text.word_pieces import label_mark
 
 RUN = (*KINDS, IdsTokenizer.kind)  # kinds of tokenizers
 ALGORITHMS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # as sentencepiece numbers them
@@ -137,7 +138,8 @@ def _steps(one: tuple[str, str], other: tuple[str, str]) -> tuple[int, int] | No
 def _common(tokenizer: Tokenizer) -> dict[str, object]:
     return {"kind": tokenizer.kind, "vocabSize": tokenizer.vocab_size, "padId": tokenizer.pad_id,
             "unkId": tokenizer.unk_id, "bosId": tokenizer.bos_id, "eosId": tokenizer.eos_id,
-            "wordMark": tokenizer.word_mark, "special": sorted(tokenizer.special)}
+            "wordMark": tokenizer.word_mark, "labelMark": label_mark(tokenizer),
+            "special": sorted(tokenizer.special)}
 
 
 def of_another_kind(kind: str) -> str:

@@ -14,6 +14,7 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 BEGINS, GOES_ON, ENDS, NONE = "▁", "##", "</w>", ""  # marks of words in the pieces of a tokenizer
+INSIDE = "·"  # before a piece that goes on inside a word, in a label
 SPACES = "▁ "  # how the pieces of every tokenizer show a space
 BYTES = re.compile(r"(?:<(?:0x)?[0-9A-F]{2}>)+")  # as tokenizers spell bytes that are no whole character
 UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -52,9 +53,55 @@ def word_text(pieces: Sequence[str], mark: str) -> str:
     return b"".join(_part(piece, mark).core for piece in pieces).decode("utf-8", "replace") or "".join(pieces)
 
 
-def piece_labels(pieces: Sequence[str]) -> list[str]:
+def label_mark(tokenizer: object) -> str:
+    """The mark of words that labels of a tokenizer's pieces do without; none where every piece is a character."""
+    return NONE if tokenizer is None or tokenizer.kind == "char" else tokenizer.word_mark
+
+
+def mark_in(pieces: Sequence[str]) -> str:
+    """The mark of words in pieces whose tokenizer is not at hand, which is one of our own: "▁", or none where every
+    piece is a character."""
+    return BEGINS if any(len(piece) > 1 and piece[0] == BEGINS for piece in pieces) else NONE
+
+
+def piece_labels(pieces: Sequence[str], mark: str = NONE) -> list[str]:
     """Labels of consecutive pieces, with bytes shown as the characters that they are part of: an emoji cut in two is
-    😀¹⁄₂ and 😀²⁄₂. Bytes of no whole character stay as they are."""
+    😀¹⁄₂ and 😀²⁄₂. Bytes of no whole character stay as they are. mark: as of `label_mark`, which labels leave out; a
+    piece that goes on inside a word has a dot before it instead. Without a mark the pieces are exact."""
+    labels = _of_bytes(pieces)
+    if mark == NONE:
+        return labels
+    for word in words_of(pieces, mark):
+        begun = False
+        for at in word:
+            whole = labels[at] != pieces[at] or bool(BYTES.fullmatch(pieces[at]))
+            label = labels[at] if whole else _unmarked(labels[at], mark)
+            inside = begun and not whole and unicodedata.category(label[0])[0] in "LN"
+            begun = begun or bool(_part(pieces[at], mark).core)
+            labels[at] = INSIDE * inside + label
+    return labels
+
+
+def labelled(pieces: Sequence[str], tokenizer: object) -> list[str]:
+    """`piece_labels` of consecutive pieces of a tokenizer."""
+    return piece_labels(pieces, label_mark(tokenizer))
+
+
+def alternatives(before: Sequence[str], pieces: Sequence[str], mark: str) -> list[str]:
+    """Labels of pieces of which each may come next; exact where two would look the same."""
+    labels = [piece_labels([*before, piece], mark)[-1] for piece in pieces]
+    return [label if labels.count(label) == 1 else piece_labels([*before, piece])[-1]
+            for label, piece in zip(labels, pieces, strict=True)]
+
+
+def _unmarked(piece: str, mark: str) -> str:
+    """A piece without its mark, if anything else is in it."""
+    if mark == BEGINS:
+        return piece[1:] if piece[:1] in tuple(SPACES) and piece[1:].strip(SPACES) == piece[1:] != "" else piece
+    return (piece.removeprefix(mark) if mark == GOES_ON else piece.removesuffix(mark)) or piece
+
+
+def _of_bytes(pieces: Sequence[str]) -> list[str]:
     out, at = [*pieces], 0
     while at < len(out):
         end = at

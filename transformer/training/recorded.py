@@ -25,6 +25,7 @@ from transformer.measures.matrices import decode_weights
 from transformer.measures.measure import BatchMeasures
 from transformer.measures.tokens import Tokens
 from transformer.measures.totals import ByKind
+from transformer.text.word_pieces import mark_in, piece_labels
 
 MOST_PINNED, MOST_TOKENS, LONGEST_TOKEN = 5, 256, 100  # the user's sentences, and one of random tokens
 MOST_HEADER, MOST_JSON = 100_000, 1_000_000  # bytes
@@ -47,6 +48,11 @@ class Pinned:
         """Query and key tokens."""
         queries, keys = (getattr(self, side) for side in SIDES[kind])
         return queries, keys
+
+    def labels(self) -> dict[str, list[str] | None]:
+        """The tokens of each side as they are read."""
+        return {side: tokens and piece_labels(tokens, mark_in(tokens))
+                for side, tokens in (("source", self.source), ("target", self.target))}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import orjson
 import streamlit as st
 
 from transformer.attention_view.heads import AttentionSource, Head, weights
-from transformer.attention_view.message import MODEL, Selection, about
+from transformer.attention_view.message import MODEL, Selection, about, token_labels
 from transformer.attention_view.offline_page import page as offline_page
 from transformer.attention_view.selected import in_words
 from transformer.attention_view.window import window
@@ -53,7 +53,7 @@ def _reading(selection: Selection, scored: Scoring = PLAIN) -> str:
         return "The stronger a line, the larger its weight; lines of several heads lie side by side."
     if selection.special == "hidden":
         return "Each row of weights adds up to 1 minus what is left out; the scale shows which colour is which number."
-    single = selection.of == "head" and selection.tokens == "pieces"
+    single = selection.of == "head" and selection.tokens != "words"
     click = " Click a cell to compare its two tokens." if single else ""
     return {"weights": "Each row of weights adds up to 1; the scale shows which colour is which number.",
             "scores": f"Scores are {_formula(scored)} of the two tokens, before the mask and the softmax: blue above "
@@ -116,7 +116,7 @@ def show_details(page: str, source: AttentionSource, selection: Selection, head:
     if presenting(page):
         return
     kind = selection.kind
-    queries, keys = source.axes(kind)
+    queries, keys, _ = token_labels(source, kind)
     layer = selection.layer if selection.of in ("head", "mean_heads") else None
     mask, origin_line = source.mask(kind, layer).numpy(), source_line(source)
     chosen = st.pills("More about this attention", list(DETAILS), key=f"{page}_details", persist_state="session",
@@ -163,7 +163,7 @@ def window_said(config: ModelConfig, kind: str, layer: int) -> str:
 
 def _show_positions(page: str, source: AttentionSource, kind: str, *, dark: bool) -> None:
     side = "src" if kind in ("encoder", "cross") else "tgt"
-    tokens = source.axes(kind)[1]
+    tokens = token_labels(source, kind)[1]
     model = source.ckpt.model
     what = figures.markdown_text(model.positions.describe(model.config))
     pictures = model.position_pictures(len(tokens), side=side)

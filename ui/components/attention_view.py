@@ -125,7 +125,7 @@ def _message(page: str, source: AttentionSource, selection: Selection, head: Hea
              **header: object) -> bytes:
     """What the script draws. coming and more: as `live` takes them; header: more fields of the header."""
     state = st.session_state
-    coming = coming if selection.tokens == "pieces" and selection.special == "shown" else ()
+    coming = coming if selection.tokens != "words" and selection.special == "shown" else ()
     merged, selection = in_words(source, selection)
     drawn = window(merged, selection.start, last=newest)
     head = head if merged is source else head_of(drawn, selection)

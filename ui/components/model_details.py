@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.attention_view.heads import AttentionSource
-from transformer.attention_view.message import Selection
+from transformer.attention_view.message import Selection, token_labels
 from transformer.attention_view.model_message import FROM_ELSEWHERE, pair_in_whole
 from transformer.attention_view.model_numbers import (
     TITLES,
@@ -19,7 +19,6 @@ from transformer.attention_view.window import window
 from transformer.formatting import how_many
 from transformer.inference.decoding import Step
 from transformer.inference.reading import Reading
-from transformer.text.word_pieces import piece_labels
 from ui import figures
 from ui.components.attention_view import carried_of
 from ui.page.plain_text import say_error
@@ -65,7 +64,7 @@ def _row(source: Step | Reading, one: PartNumbers,
     part = "head" if one.head is not None else one.part
     place = "" if one.layer is None else f" layer {one.layer}"
     what = TITLES[one.part] if one.head is None else f"{TITLES[one.part]} head {one.head}"
-    key = None if one.key is None or one.kind is None else piece_labels(source.axes(one.kind)[1])[one.key]
+    key = None if one.key is None or one.kind is None else token_labels(source, one.kind)[1][one.key]
     return ({"kind": one.kind or one.stack, "layer": one.layer, "head": one.head, "part": part, "key": one.key},
             f"{one.stack}{place}, {what}",
             {NORM: one.norm, ADDED: one.added, EFFECT: one.effect, WEIGHT: one.weight}, key)

@@ -153,7 +153,7 @@ def _forming(prefix: str, folder: Path, forming: Forming, selection: FormingSele
     state[f"{prefix}_forming_sent"] = sent | {name: forming.steps}
     first, rows = name not in sent, forming.rows[key]
     arrays = {f"cells/{name}": forming.cells[key][new], f"measures/{name}": forming.measures[key][new]} if new else {}
-    sentences = [{"label": sentence_label(one), **asdict(one)} for one in forming.sentences]
+    sentences = [{"label": sentence_label(one), **one.labels(), "random": one.random} for one in forming.sentences]
     guessing = guessing_loss(folder)
     return {
         "of": version, "name": forming.name, "live": forming.live, "steps": forming.steps,

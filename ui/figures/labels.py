@@ -37,7 +37,13 @@ def cell_label(value: float) -> str:
 
 
 def plain_label(piece: str, *, longest: int | None = LONGEST) -> str:
-    """A piece with signs for spaces, newlines and control characters, for places that interpret nothing."""
+    """A piece without the space that begins a word, and with signs for newlines and control characters, for places
+    that interpret nothing."""
+    return exact_label(re.sub(r"^[ ▁](?=[^ ▁]+$)", "", piece), longest=longest)
+
+
+def exact_label(piece: str, *, longest: int | None = LONGEST) -> str:
+    """A piece with signs for all spaces too."""
     if not piece:
         return "∅"
     label = "".join(map(_visible, piece))

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
-from ui.figures.labels import part_of_one, plain_label
+from ui.figures.labels import exact_label, part_of_one, plain_label
 from ui.figures.palette import BAR, MARK
 
 CHIPS_STYLE = f"""<style>
@@ -25,12 +25,12 @@ CHIPS_STYLE = f"""<style>
 def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] | Mapping[int, float] | None = None,
                 unknown: Sequence[int] = (), predicted: int | None = None, picked: Sequence[int] = (),
                 query: int | None = None, unread: int | None = None, shown: Collection[int] | None = None,
-                small: bool = False, numbered: bool = False) -> str:
+                small: bool = False, numbered: bool = False, exact: bool = False) -> str:
     """Tokens as chips, in HTML: `weights` in [0, 1], of the first or by position, shade them, positions in `unknown`
     are marked. The token at `predicted` comes next, and those after it are known from an earlier visit; none of them
     has been read. picked: chosen by the reader instead of the model. query: the token that looks at the others; unread:
     the first position, behind an arrow, that comes after all it has read. shown: the positions that are drawn, with an
-    ellipsis for those between. numbered: each follows its position."""
+    ellipsis for those between. numbered: each follows its position. exact: with a sign for every space."""
     chips = []
     given = weights if isinstance(weights, Mapping) else dict(enumerate(weights or ()))
     for position, piece in enumerate(pieces):
@@ -56,7 +56,7 @@ def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] |
             hints.append(f"weight {part_of_one(weight, 3)}")
         # the square root, as in the heatmaps, so that small weights are visible
         shade = f' style="--weight:{weight ** 0.5:.3f}"' if weight is not None else ""
-        text = escape(plain_label(piece, longest=None))
+        text = escape((exact_label if exact else plain_label)(piece, longest=None))
         place = f"<small>{position}</small> " if numbered else ""
         chips.append(f'<span class="{" ".join(name for name, on in kinds.items() if on)}" data-position="{position}"'
                      f' title="{escape(", ".join(hints))}"{shade}>{place}<bdi>{text}</bdi></span>')
@@ -102,11 +102,11 @@ def _chips(pieces: Sequence[str], ids: Sequence[int], unknown: Sequence[int]) ->
     chips = []
     for at, (piece, id) in enumerate(zip(pieces, ids, strict=True)):
         hint = ' class="unknown" title="not in the vocabulary"' if at in unknown else ""
-        chips.append(f"<span{hint}><bdi>{escape(plain_label(piece, longest=None))}</bdi><small>{id}</small></span>")
+        chips.append(f"<span{hint}><bdi>{escape(exact_label(piece, longest=None))}</bdi><small>{id}</small></span>")
     return "".join(chips)
 
 
 def _visible(text: str) -> str:
     """Text with its control characters visible and its line breaks kept."""
-    return "\n".join(" ".join(escape(plain_label(word, longest=None)) if word else "" for word in line.split(" "))
+    return "\n".join(" ".join(escape(exact_label(word, longest=None)) if word else "" for word in line.split(" "))
                      for line in text.split("\n"))

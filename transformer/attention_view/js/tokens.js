@@ -13,14 +13,17 @@ export function visible(piece, longest = 16) {
   return spellings.get(id);
 }
 
+// A piece without the space that begins a word, as plain_label in ui/figures/labels.py.
+export const plainly = (piece, longest = 16) => visible(piece.replace(/^[ ▁](?=[^ ▁]+$)/u, ""), longest);
+
 // A token and where it stands; first: the place of the first of these.
 export const placed = (tokens, at, first = 0) => `${visible(tokens[at], 40)} (${first + at})`;
 
 // A token as it is read out, as spoken_label in ui/figures/labels.py: marks by their names, and no sign for a space
-// before a word.
+// before a word nor for going on inside one.
 export function spoken(piece) {
   const text = piece.replaceAll("▁", " ");
-  const word = text.length > 1 ? text.replace(/^ /, "") : text;
+  const word = text.length > 1 ? text.replace(/^ |^·(?=[\p{L}\p{N}])/u, "") : text;
   return SPOKEN.get(word) ?? visible(word, Infinity).slice(1, -1).replaceAll("␣", " ");
 }
 

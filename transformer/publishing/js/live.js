@@ -6,7 +6,7 @@ import SHARED from "#view/shared.json";
 import { rolledOut } from "#view/weights.js";
 import { modelMessage } from "./model_message.js";
 import { blockOfHeads, pooledHeads } from "./pooled.js";
-import { Part, Words, innermost, windowed } from "./sources.js";
+import { Part, Words, innermost, markOf, tokenLabels, windowed, wordsIn } from "./sources.js";
 import { pieceLabels } from "./words.js";
 
 const MOST_LINES = 250_000; // weights of a layer that are sent to be drawn as lines
@@ -91,9 +91,9 @@ function gramOf(model, kind, layer, head, width) {
 }
 
 // What the header says of a kind: see `about_kind`.
-function aboutKind(source, kind) {
+function aboutKind(source, kind, exact) {
   const [layers, heads] = source.shape(kind);
-  const [queries, keys] = source.axes(kind).map((axis) => pieceLabels(axis));
+  const [queries, keys, makes] = tokenLabels(source, kind, exact);
   const near = nearOf(source, kind);
   const everywhere = near !== null && near.layers.length === layers;
   const may = source.mask(kind);
@@ -106,9 +106,8 @@ function aboutKind(source, kind) {
   const groups = config.kv_heads ?? config.n_heads;
   if (groups < config.n_heads) about.groups = groups;
   Object.assign(about, source.opened.model.scoring());
-  const makes = source.predicted(kind);
   const more = {
-    makes: makes && pieceLabels([...source.axes(kind)[0].slice(0, 1), ...makes]).slice(1),
+    makes,
     merged: wordsIn(source)?.changes(kind),
     near,
     rolls: rolls(source, kind),
@@ -120,8 +119,6 @@ function aboutKind(source, kind) {
   for (const [name, value] of Object.entries(more)) if (value) about[name] = value;
   return about;
 }
-
-const wordsIn = (source) => (innermost(source) instanceof Words ? innermost(source) : null);
 
 // The layers whose self-attention has a window, and its size; null where no window hides anything.
 function nearOf(source, kind) {
@@ -153,7 +150,7 @@ function rolls(source, kind) {
 
 // The source as it is drawn: between words, or without special tokens, where that is selected.
 function inWords(source, { tokens, special }) {
-  if (tokens === "pieces" && special === "shown") return source;
+  if (tokens !== "words" && special === "shown") return source;
   return new Words(source, { merge: tokens === "words", hide: special === "hidden" });
 }
 
@@ -185,8 +182,9 @@ export function live(source, asked, { newest, before = {}, coming = [], tree, ..
     put("text", cells, [rows, columns]);
   }
   const window = selection.view === "lines" ? putLines(put, drawn, selection, sizes) : null;
-  const kinds = Object.fromEntries(source.kinds.map((one) => [one, aboutKind(drawn, one)]));
-  if (coming.length && merged === source && drawn === source) putComing(kinds, coming);
+  const exact = asked.tokens === "exact";
+  const kinds = Object.fromEntries(source.kinds.map((one) => [one, aboutKind(drawn, one, exact)]));
+  if (coming.length && merged === source && drawn === source) putComing(kinds, source, coming, exact);
   const ends = newest && (!(drawn instanceof Part) || drawn.places[kind][0][1] === drawn.whole(kind)[0]);
   const about = { ...header.about, text: source.text, output: source.output };
   if (wordsIn(drawn)) about.merged = Object.fromEntries(source.kinds.map((one) => [one, wordsIn(drawn).changes(one)]));
@@ -214,10 +212,15 @@ function putLines(put, drawn, { kind, layer }, [queries, keys]) {
   return first;
 }
 
-function putComing(kinds, coming) {
-  const [read, makes] = [coming.map(([token]) => token), coming.map(([, token]) => token)];
+function putComing(kinds, source, coming, exact) {
+  const [read, next] = [coming.map(([token]) => token), coming.map(([, token]) => token)];
+  const mark = exact ? "" : markOf(source, "tgt");
+  const makes = pieceLabels([...read.slice(0, 1), ...next], mark).slice(1);
   for (const [kind, about] of Object.entries(kinds)) {
-    if (kind !== "encoder") about.ahead = { queries: read, keys: kind === "decoder" ? read : [], makes };
+    if (kind === "encoder") continue;
+    const known = source.axes(kind)[0];
+    const queries = pieceLabels([...known, ...read], mark).slice(known.length);
+    about.ahead = { queries, keys: kind === "decoder" ? queries : [], makes };
   }
 }
 

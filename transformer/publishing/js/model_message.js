@@ -3,7 +3,7 @@
 // P positions, L layers, H heads, Tk keys.
 import { carriedBy, effectsOf, featureOf } from "./carried.js";
 import { blocksOfAll, pooledHeads } from "./pooled.js";
-import { Part, innermost } from "./sources.js";
+import { Part, innermost, tokenLabels } from "./sources.js";
 import { pieceLabels } from "./words.js";
 
 const MOST_SEEN = 1_500_000; // weights of the followed query in all heads
@@ -15,11 +15,10 @@ export function modelMessage(source, selection, { put, before }) {
   const seen = whole.computed;
   const kind = ["decoder", "cross", "encoder"].find((one) => whole.kinds.includes(one)); // whose query is followed
   const stack = kind === "encoder" ? "encoder" : "decoder";
-  const tokens = whole.axes(kind)[0];
   const pair = placedPair(source, selection);
   const isAsked = stack === "encoder" && pair && selection.kind === kind;
-  const position = isAsked ? pair[0] : tokens.length - 1;
-  const header = { stack, position, token: pieceLabels(tokens)[position] };
+  const position = isAsked ? pair[0] : whole.axes(kind)[0].length - 1;
+  const header = { stack, position, token: tokenLabels(whole, kind, selection.tokens === "exact")[0][position] };
   const changes = changesOf(seen.heads);
   if (changes.length) header.changes = changes;
   if (source instanceof Part) {
@@ -116,7 +115,12 @@ function putEffects(put, { why, token, logit, heads, feedForward, embedding, pos
   put("effects/feed_forward", feedForward.slice(), [feedForward.length]);
   put("effects/rest", Float32Array.of(embedding, positions, biases), [3]);
   const ofClass = () => opened.classes?.[token] ?? String(token);
-  return { effectOf: config.n_classes ? ofClass() : pieceLabels([opened.tokenizer.piece(token)])[0], logit };
+  return {
+    effectOf: config.n_classes
+      ? ofClass()
+      : pieceLabels([opened.tokenizer.piece(token)], opened.tokenizer.labelMark)[0],
+    logit,
+  };
 }
 
 // One number of the selected head's query taken apart: what is said of it, and its rows.

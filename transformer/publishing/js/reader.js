@@ -53,7 +53,10 @@ export class Reader {
       label: "Text",
       name: "tokens read",
       part: "source",
-      tokens: pieceLabels(pieces.map(({ text }) => text)),
+      tokens: pieceLabels(
+        pieces.map(({ text }) => text),
+        this.opened.sourceTokenizer.labelMark,
+      ),
       unknown: pieces.flatMap(({ unknown }, at) => (unknown ? [at] : [])),
       wraps: true,
     };

@@ -5,7 +5,7 @@
 // mask(kind, layer) -> may(query, key), of all layers without one; predicted(kind) -> tokens or null;
 // weights(kind, layer) -> Float32Array (heads, queries, keys); projections(kind, layer) -> {q, k, v} or null;
 // bias(kind, layer) -> Float32Array (heads, queries, keys) or null. L layers, H heads, Tq queries, Tk keys.
-import { wordText, wordsOf } from "./words.js";
+import { pieceLabels, wordText, wordsOf } from "./words.js";
 
 const SIDES = { encoder: ["src", "src"], decoder: ["tgt", "tgt"], cross: ["tgt", "src"] };
 const SINK = 0.3; // of a head's weight: see word_attention.py
@@ -332,4 +332,22 @@ export class Part {
     const [Tq, Tk] = this.whole(kind);
     return { q: cut(all.q, Tq, rows), k: cut(all.k, Tk, columns), v: cut(all.v, Tk, columns) };
   }
+}
+
+export const wordsIn = (source) => (innermost(source) instanceof Words ? innermost(source) : null);
+
+// The mark of words that labels of the source's or the target's tokens do without.
+export const markOf = (source, side) => (wordsIn(source)?.merge ? "" : tokenizerOf(source.opened, side).labelMark);
+
+// The labels of a kind's queries, its keys and of what is predicted from each query, if anything is. exact: with the
+// marks of words that their tokenizers use.
+export function tokenLabels(source, kind, exact) {
+  const whole = source instanceof Part ? source.of : source;
+  const marks = SIDES[kind].map((side) => (exact ? "" : markOf(source, side)));
+  const labels = whole.axes(kind).map((axis, side) => pieceLabels(axis, marks[side]));
+  const next = whole.predicted(kind);
+  labels.push(next && pieceLabels([...whole.axes(kind)[0].slice(0, 1), ...next], marks[0]).slice(1));
+  if (!(source instanceof Part)) return labels;
+  const [rows, columns] = source.places[kind];
+  return [rows, columns, rows].map((places, at) => labels[at]?.slice(...places) ?? null);
 }

@@ -8,7 +8,7 @@ import { start } from "./decoding.js";
 import { live, newestRow, selectionIn } from "./live.js";
 import { candidates, probabilityOf } from "./sampling.js";
 import { wholeStep } from "./sources.js";
-import { pieceLabels } from "./words.js";
+import { alternatives, pieceLabels } from "./words.js";
 
 const ROW = { unknown: [], picked: [], adds_to: "", wraps: false };
 const FARTHEST = 200; // steps that "last" goes at most
@@ -201,7 +201,11 @@ const unknownOf = (step) => step.source.flatMap(({ unknown }, at) => (unknown ? 
 
 // What the encoder reads, as it was typed, and the end token after it.
 function sourceTokens(source, step) {
-  const tokens = [...pieceLabels(step.source.map(({ text }) => text)), source.axes("cross")[1].at(-1)];
+  const read = pieceLabels(
+    step.source.map(({ text }) => text),
+    source.opened.sourceTokenizer.labelMark,
+  );
+  const tokens = [...read, source.axes("cross")[1].at(-1)];
   return { ...ROW, tokens, unknown: unknownOf(step) };
 }
 
@@ -209,7 +213,9 @@ function sourceTokens(source, step) {
 function targetRow({ tree, opened }, source, after, [label, name]) {
   const { step } = tree;
   const lacking = new Set(step.src ? [] : unknownOf(step));
-  const labels = pieceLabels(source.axes("decoder")[0]);
+  const axis = source.axes("decoder")[0];
+  const mark = opened.tokenizer.labelMark;
+  const labels = pieceLabels(axis, mark);
   const read = labels.map((token, at) => (lacking.has(at) ? step.source[at].text : token));
   const prompt = read.length - step.index; // the start token, or the text typed
   return {
@@ -217,7 +223,7 @@ function targetRow({ tree, opened }, source, after, [label, name]) {
     label,
     name,
     part: "target",
-    tokens: pieceLabels([...read, opened.tokenizer.piece(step.id), ...after]),
+    tokens: [...read, ...pieceLabels([...axis, opened.tokenizer.piece(step.id), ...after], mark).slice(axis.length)],
     predicted: read.length,
     unknown: [...lacking],
     picked: tree.picks.map((at) => prompt + at),
@@ -228,8 +234,10 @@ function barsOf(tree, opened, sampling) {
   const { step } = tree;
   const likeliest = candidates(step, CANDIDATES, sampling);
   const read = Array.from(step.tokens.slice(-LONGEST_CHARACTER), (id) => opened.tokenizer.piece(id));
-  const rows = likeliest.map(({ id, probability, excluded }) => ({
-    label: pieceLabels([...read, opened.tokenizer.piece(id)]).at(-1),
+  const pieces = likeliest.map(({ id }) => opened.tokenizer.piece(id));
+  const labels = alternatives(read, pieces, opened.tokenizer.labelMark);
+  const rows = likeliest.map(({ id, probability, excluded }, at) => ({
+    label: labels[at],
     probability,
     chosen: id === step.id,
     excluded: Boolean(excluded),

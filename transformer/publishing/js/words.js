@@ -8,6 +8,7 @@ const UNSPACED = new RegExp(
 );
 const [GOES_ON, ENDS, NONE] = ["##", "</w>", ""];
 const RAISED = [..."⁰¹²³⁴⁵⁶⁷⁸⁹"];
+const INSIDE = "·";
 const LOWERED = [..."₀₁₂₃₄₅₆₇₈₉"];
 const BLANK = 32;
 const encoder = new TextEncoder();
@@ -33,8 +34,40 @@ function charactersOf(bytes) {
   return out;
 }
 
-// Labels of consecutive pieces: bytes as the characters that they are part of, an emoji cut in two as 😀¹⁄₂ and 😀²⁄₂.
-export function pieceLabels(pieces) {
+// Labels of consecutive pieces without the mark of words of their tokenizer, and with a dot before what goes on inside
+// one. Without a mark they are exact.
+export function pieceLabels(pieces, mark = NONE) {
+  const labels = ofBytes(pieces);
+  if (mark === NONE) return labels;
+  for (const word of wordsOf(pieces, mark, new Set())) {
+    let begun = false;
+    for (const at of word) {
+      const whole = labels[at] !== pieces[at] || BYTES.test(pieces[at]);
+      const label = whole ? labels[at] : unmarked(labels[at], mark);
+      const inside = begun && !whole && /^[\p{L}\p{N}]/u.test(label);
+      begun ||= partOf(pieces[at], mark).core.length > 0;
+      labels[at] = (inside ? INSIDE : "") + label;
+    }
+  }
+  return labels;
+}
+
+// Labels of pieces of which each may come next; exact where two would look the same.
+export function alternatives(before, pieces, mark) {
+  const labels = pieces.map((piece) => pieceLabels([...before, piece], mark).at(-1));
+  const isAlone = (label) => labels.indexOf(label) === labels.lastIndexOf(label);
+  return labels.map((label, at) => (isAlone(label) ? label : pieceLabels([...before, pieces[at]]).at(-1)));
+}
+
+// A piece without its mark, if anything else is in it.
+function unmarked(piece, mark) {
+  if (mark === GOES_ON) return (piece.startsWith(mark) && piece.slice(mark.length)) || piece;
+  if (mark === ENDS) return (piece.endsWith(mark) && piece.slice(0, -mark.length)) || piece;
+  return piece.replace(/^[▁ ](?=[^▁ ]$|[^▁ ].*[^▁ ]$)/su, "");
+}
+
+// Bytes as the characters that they are part of, an emoji cut in two as 😀¹⁄₂ and 😀²⁄₂.
+function ofBytes(pieces) {
   const out = [...pieces];
   for (let at = 0; at < out.length; at++) {
     let end = at;

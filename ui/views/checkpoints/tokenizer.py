@@ -90,7 +90,7 @@ def _find(page: str, tokenizer, wanted: str) -> int | None:
         state[f"{page}_piece"] = ids[0]
     with settings(page, "piece"):
         st.selectbox("Piece", ids, key=f"{page}_piece",
-                     format_func=lambda id: f"{figures.plain_label(tokenizer.piece(id), longest=40)} · {id}")
+                     format_func=lambda id: f"{figures.exact_label(tokenizer.piece(id), longest=40)} · {id}")
     st.header("Your text is encoded as", anchor=False)
     _show_pieces(tokenizer, wanted)
     return state[f"{page}_piece"]
@@ -114,7 +114,7 @@ def _show_pieces(tokenizer, wanted: str) -> None:
         st.caption(figures.markdown_text(str(error)))
         return
     unknown = [at for at, piece in enumerate(pieces) if piece.unknown]
-    st.html(figures.token_chips([piece.text for piece in pieces], label="pieces", unknown=unknown))
+    st.html(figures.token_chips([piece.text for piece in pieces], label="pieces", unknown=unknown, exact=True))
     if unknown:
         st.caption("Dashed: a piece the model doesn't know.")
     st.caption("ids: " + " ".join(f"{piece.id:d}" for piece in pieces[:100]) + (" …" if len(pieces) > 100 else ""))
@@ -122,13 +122,13 @@ def _show_pieces(tokenizer, wanted: str) -> None:
 
 def _show_neighbours(page: str, ckpt: Checkpoint, tokenizer, table, id: int) -> None:
     near = neighbours(table, id, count=NEIGHBOURS)
-    label = figures.plain_label(tokenizer.piece(id), longest=40)
+    label = figures.exact_label(tokenizer.piece(id), longest=40)
     st.markdown(f"**{figures.markdown_text(label)}**, id {id}: norm of its embedding: "
                 f"{float(table[id].norm()):.4g}; mean over the vocabulary: {float(table.norm(dim=1).mean()):.4g}.")
     if not near:
         st.info("Its embedding is all zeros, so it has no neighbours.")
         return
-    rows = [[str(rank + 1), figures.plain_label(tokenizer.piece(other), longest=40), str(other), f"{cosine:+.4f}"]
+    rows = [[str(rank + 1), figures.exact_label(tokenizer.piece(other), longest=40), str(other), f"{cosine:+.4f}"]
             for rank, (other, cosine) in enumerate(near)]
     st.html(figures.plain_table(["", "nearest embeddings", "id", "cosine"], rows, label="Neighbours",
                                 code={1}, numbers={0, 2, 3}))

@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.difference import QualityChange, attention_distance, compare_quality, overlap, untrained_twin
+from transformer.attention_view.message import token_labels
 from transformer.checkpoint import Checkpoint
 from transformer.formatting import how_many
 from transformer.held_out import held_out_sentences
@@ -343,7 +344,7 @@ def _pick_head(page: str, pick: dict) -> None:
 def _show_side_by_side(page: str, read: tuple[Reading, Reading], both: tuple[Checkpoint, Checkpoint], kind: str,
                        layer: int, head: int, *, dark: bool) -> None:
     for place, name, of, ckpt in zip(columns(page, 2, gap="large"), "AB", read, both, strict=True):
-        queries, keys = of.axes(kind)
+        queries, keys, _ = token_labels(of, kind)
         weights, mask = of.attentions[kind][layer, head].numpy(), of.mask(kind).numpy()
         figure = figures.attention_heatmap(weights, queries, keys, mask=mask, newest=False, source=origin(ckpt),
                                            title=f"{kind.capitalize()}, {figures.head_label(layer, head)} · {name}",

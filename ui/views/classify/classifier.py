@@ -15,7 +15,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.formatting import how_many
 from transformer.inference.reading import Reading, attend
 from transformer.text.tokenizer import Piece
-from transformer.text.word_pieces import piece_labels
+from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.components.attention_details import offer_files, show_details
 from ui.components.attention_view import SELECTION, show_step_view
@@ -83,7 +83,7 @@ def _tokens_row(prefix: str, ckpt: Checkpoint, pieces: list[Piece], pooling: Poo
     """The tokens, coloured by their contribution to the chosen class."""
     unknown = [at for at, piece in enumerate(pieces[:LONGEST]) if piece.unknown]
     row = Row(label="Text", name="tokens read", part="source",
-              tokens=piece_labels([piece.text for piece in pieces[:LONGEST]]),
+              tokens=labelled([piece.text for piece in pieces[:LONGEST]], ckpt.source_tokenizer),
               unknown=unknown, wraps=True)
     if pooling is None:
         return row

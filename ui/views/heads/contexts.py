@@ -24,8 +24,10 @@ from transformer.analysis.roles import HeadRoles
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.formatting import how_many
+from transformer.inference.word_attention import SIDES
 from transformer.measures.catalogue import BY_NAME
 from transformer.model.sites import label
+from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.choices.head import head_controls, head_in_range, origin, plain_name
 from ui.page.link import choice, quiet
@@ -220,11 +222,12 @@ def _file(ckpt: Checkpoint, scores: HeadScores, chosen: Head) -> bytes:
 def _show_context(page: str, ckpt: Checkpoint, found: HeadContexts, one: Context) -> None:
     """A query in its text, with the tokens it looks at shaded; across, the source above and the target below it."""
     sentence, at = found.sentences[one.row.text], one.row.query
-    queries, keys = found.sides(one)
+    sides = (ckpt.source_tokenizer if side == "src" else ckpt.tokenizer for side in SIDES[found.kind])
+    queries, keys = map(labelled, found.sides(one), sides)
     looks = one.looks_at
     words = f"{_amount(one.score)}: {_in_words(queries, keys, at, looks)}"
     if found.kind == "cross":
-        after = [ckpt.tokenizer.piece(sentence.labels[at])] if sentence.labels else []
+        after = labelled([ckpt.tokenizer.piece(sentence.labels[at])], ckpt.tokenizer) if sentence.labels else []
         read = queries[:at + 1]
         chips = figures.token_chips(keys, label=words, weights=looks, shown=_near(keys, looks), small=True)
         chips += figures.token_chips(

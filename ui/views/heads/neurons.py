@@ -17,6 +17,7 @@ from transformer.analysis.neurons import (
 from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out_sentences
 from transformer.inference.run import Run, run_ids
+from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.page.link import Field, choice, optional
 from ui.page.plain_text import say_error
@@ -150,7 +151,8 @@ def _show_contexts(page: str, ckpt: Checkpoint, chosen: Neuron) -> None:
         place = f"{page}_fires_in_{one.sentence}_{one.position}"
         with st.container(horizontal=True, vertical_alignment="center", key=place):
             st.markdown(f"{one.value:.2f}", width="content")
-            st.html(figures.token_chips(one.tokens, label=f"context at {one.value:.2f}", small=True, weights=weights))
+            tokens = labelled(one.tokens, ckpt.source_tokenizer if stack == "encoder" else ckpt.tokenizer)
+            st.html(figures.token_chips(tokens, label=f"context at {one.value:.2f}", small=True, weights=weights))
 
 
 def _read(ckpt: Checkpoint, stack: Stack, layer: int, work: Work) -> StrongestContexts:

@@ -13,6 +13,7 @@ from transformer.inference.decoding import steps
 from transformer.inference.sampling import begun
 from transformer.model.changes import Change
 from transformer.text.tokenizer import Piece
+from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.choices.text_box import type_text
 from ui.page.link import Field, current_address, optional, whole, write
@@ -56,6 +57,15 @@ class Answer:
         """Whether the model's own translation was cut off."""
         config = self.ckpt.config
         return config.task == "translation" and not self.forced and not config.ends(self.predicted[-1])
+
+    @property
+    def labels(self) -> list[str]:
+        """The predicted tokens as they are read: of a decoder one after the other."""
+        tokenizer = self.ckpt.tokenizer
+        pieces = [tokenizer.piece(id) for id in self.predicted]
+        if self.masked:
+            return [labelled([piece], tokenizer)[0] for piece in pieces]
+        return labelled([*self.whole.pieces("tgt")[:1], *pieces], tokenizer)[1:]
 
     @property
     def unknown(self) -> list[int]:
@@ -252,7 +262,7 @@ def _choose_class(page: str, result: Answer, of: tuple) -> Prediction:
 def worth_seeing(result: Answer) -> int:
     """The default position: the first of the longest pieces in the model's own output, more likely a noun than an
     article. For a masked language model, the first mask, if there is one."""
-    if result.masked and (masks := [at for at, token in enumerate(result.whole.labels("src")) if token in MASKS]):
+    if result.masked and (masks := [at for at, token in enumerate(result.whole.pieces("src")) if token in MASKS]):
         return masks[0]
 
     def length(at: int) -> int:
@@ -268,7 +278,7 @@ def _choose_token(page: str, result: Answer, of: tuple, first: int) -> Predictio
     if state.get(key) is None:
         state[key] = first
     state[key] = min(state[key], count - 1)
-    tokens, anew = [result.ckpt.tokenizer.piece(id) for id in result.predicted], partial(forget, page, "against")
+    tokens, anew = result.labels, partial(forget, page, "against")
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked"):
         if result.whole.src is not None and not result.masked:
             st.html(figures.token_chips(result.whole.labels("src"), label="source tokens", unknown=result.unknown),

@@ -31,6 +31,7 @@ from transformer.config import Kind
 from transformer.formatting import how_many
 from transformer.held_out import WINDOW
 from transformer.model.positions import POSITIONS
+from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.choices.head import caption_of, head_controls, head_in_range, origin, plain_name
 from ui.choices.held_out_corpus import measurable, texts_of
@@ -482,7 +483,7 @@ def _show_neighbour(scene: Scene, number: int, value: float) -> None:
     pieces, middle = cloud.space.context(at, BESIDE)
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         st.markdown(f"{value:.2f}", width="content")
-        st.html(figures.token_chips(pieces, label=f"context at {value:.2f}", small=True,
+        st.html(figures.token_chips(labelled(pieces, scene.ckpt.tokenizer), label=f"context at {value:.2f}", small=True,
                                     weights=[float(one == middle) for one in range(len(pieces))]))
         if (link := _link(scene.ckpt, scene.place, cloud, at)) is not None:
             page, params = link

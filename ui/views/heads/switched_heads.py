@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.ablation import EXPLAINED, Head, PathChange, all_heads, compare_paths, switch_heads
+from transformer.attention_view.message import token_labels
 from transformer.checkpoint import Checkpoint
 from transformer.config import KINDS, ModelConfig
 from transformer.formatting import how_many
@@ -15,6 +16,7 @@ from transformer.inference.decoding import Step, steps
 from transformer.inference.reading import Reading, attend
 from transformer.model.changes import Change
 from transformer.openings import reads_examples
+from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.choices.head import caption_of, head_controls, head_in_range, origin
 from ui.choices.held_out_corpus import readable
@@ -120,7 +122,8 @@ def _show_paths(page: str, ckpt: Checkpoint, change: PathChange, *, name: str) -
         with st.container(key=f"{page}_path_{label.split()[-1]}", gap="xsmall"):
             st.markdown(f"**{figures.markdown_text(title.capitalize())}**")
             st.text(path[-1].output or "(nothing)")
-            st.html(figures.token_chips([step.piece for step in path], label=label, predicted=differs))
+            st.html(figures.token_chips(labelled([step.piece for step in path], ckpt.tokenizer), label=label,
+                                        predicted=differs))
             if ckpt.config.encoder_layers and not ckpt.config.ends(path[-1].id):
                 st.caption(f"Cut off after {len(path)} tokens: the model had not ended.")
     if differs is None:
@@ -225,7 +228,7 @@ def show_seen(page: str, both: Both, chosen: tuple[Head, ...], *, dark: bool) ->
                 "On this text, read both ways.")
     head_controls(f"{page}_seen", ckpt.config)
     (before, after), queries, keys, mask = windowed(
-        [one.attentions[kind][layer, head].cpu().numpy() for one in pair], *pair[0].axes(kind),
+        [one.attentions[kind][layer, head].cpu().numpy() for one in pair], *token_labels(pair[0], kind)[:2],
         pair[0].mask(kind).numpy())
     say_tokens(queries, keys)
     which, newest = f"{kind.capitalize()}, {figures.head_label(layer, head)}", False

@@ -129,7 +129,7 @@ class Wording:
         name = f"**{self._name(token)}**"
         if prediction.read.tgt is None:
             return name
-        tokenizer, labels = prediction.ckpt.tokenizer, prediction.read.labels("tgt")
+        tokenizer, labels = prediction.ckpt.tokenizer, prediction.read.pieces("tgt")
         pieces = [*labels, tokenizer.piece(token)]
         last = words_of(pieces, tokenizer.word_mark, [at for at, id in enumerate(
             [*prediction.read.ids, token]) if id in tokenizer.special])[-1]
@@ -274,7 +274,7 @@ class Wording:
         """The tokens that were read, told apart."""
         read, ckpt = self.prediction.read, self.prediction.ckpt
         tokenizer = ckpt.source_tokenizer if side == "src" else ckpt.tokenizer
-        return told_apart(read.labels(side), getattr(read, side)[0].tolist(), tokenizer)
+        return told_apart(read.pieces(side), getattr(read, side)[0].tolist(), tokenizer)
 
     def _token(self, at: int) -> str:
         """A token that attribution is to."""

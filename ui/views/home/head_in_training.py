@@ -5,6 +5,7 @@ from transformer.attention_view.script_bundle import JS
 from transformer.openings import OPENINGS
 from transformer.paths import ROOT
 from transformer.training.forming import Forming
+from transformer.training.recorded import SIDES
 from ui.components.scripts import component
 from ui.state import caches
 
@@ -23,7 +24,7 @@ def show_growing(*, dark: bool) -> None:
 
 def growing_message(forming: Forming, *, dark: bool) -> bytes:
     """Every snapshot of one head on one sentence."""
-    queries, keys = forming.sentences[SENTENCE].axes(OPENING.kind)
+    queries, keys = (forming.sentences[SENTENCE].labels()[side] for side in SIDES[OPENING.kind])
     cells = forming.cells[SENTENCE, OPENING.kind][:, OPENING.layer, OPENING.head]  # (steps, Tq, Tk)
     losses = [held_out if held_out is not None else training for training, held_out in forming.losses]
     title = f"layer {OPENING.layer}, head {OPENING.head} of the {OPENING.kind}-attention"

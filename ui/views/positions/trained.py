@@ -6,6 +6,7 @@ import streamlit as st
 import torch
 
 from transformer.analysis.positions import moved_share, without_positions
+from transformer.attention_view.message import token_labels
 from transformer.checkpoint import Checkpoint
 from transformer.inference.beam_search import translate
 from transformer.inference.reading import Reading, attend
@@ -125,7 +126,7 @@ def _show_both(ckpt: Checkpoint, readings: tuple[Reading, Reading], at: tuple[st
                dark: bool) -> torch.Tensor:
     """One head with positions and without; returns the share of each head's attention that moves, (layers, H)."""
     (kind, layer, head), (with_them, without) = at, readings
-    axes = with_them.axes(kind)
+    axes = token_labels(with_them, kind)[:2]
     mask = with_them.masks[kind].numpy()
     names, keys = ("with", "without"), ("trained", "bare")
     for place, reading, name, key in zip(st.columns(2), readings, names, keys, strict=True):

@@ -24,6 +24,7 @@ from transformer.inference.reading import Reading
 from transformer.inference.sampling import Sampling
 from transformer.model.changes import Change, cut, force, replace, scale, uniform
 from transformer.model.sites import label
+from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.page.link import Field, apart
 from ui.page.plain_text import say_error
@@ -249,7 +250,8 @@ def show_both(page: str, before: Sequence[Step], step: Step, path: Sequence[Step
             for one in steps[at].top(LIKELIEST, sampling.unfiltered))
         with column, st.container(key=f"{page}_{'before' if steps is before else 'after'}", gap=None):
             st.markdown(f"**{name}**, token {at}: {figures.markdown_text(likeliest)}" if likeliest else f"**{name}**")
-            st.html(figures.token_chips([one.piece for one in shown], label=f"tokens {name.lower()}", small=True,
+            tokens = labelled([one.piece for one in shown], step.ckpt.tokenizer)
+            st.html(figures.token_chips(tokens, label=f"tokens {name.lower()}", small=True,
                                         predicted=mark))
     if differs is None and not hidden:
         st.caption(f"All {how_many(len(before), 'token')} stay the same.")

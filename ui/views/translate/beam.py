@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.attention_view.heads import Head
-from transformer.attention_view.message import Selection
+from transformer.attention_view.message import Selection, token_labels
 from transformer.inference.beam_tree import Tree, beam_tree
 from transformer.inference.decoding import Step
 from transformer.inference.decoding_tree import DecodingTree
@@ -98,7 +98,7 @@ def show_beam(page: str, decoding: DecodingTree, selection: Selection, head: Hea
             f"step. Click a box to see its attention below."
             + (" The search does not sample: its probabilities are without temperature." * bool(
                 sampling_of(page).temperature)))
-        kind, (queries, keys) = selection.kind, decoding.step.axes(selection.kind)
+        kind, (queries, keys, _) = selection.kind, token_labels(decoding.step, selection.kind)
         newest = kind != "encoder"
         name = "the mean chosen above" if selection.of != "head" else figures.head_label(selection.layer,
                                                                                          selection.head)

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.difference import overlap
-from transformer.attention_view.message import Selection
+from transformer.attention_view.message import Selection, token_labels
 from transformer.inference.decoding import Step
 from transformer.inference.decoding_tree import DecodingTree, begin
 from transformer.measures.catalogue import BY_NAME
@@ -129,7 +129,7 @@ def _other_branch(page: str, decoding: DecodingTree) -> Step | None:
 
 def _show_both(page: str, step: Step, other: Step, selection: Selection, *, dark: bool) -> None:
     kind, layer, head = selection.kind, selection.layer, selection.head
-    source, axes = source_line(step), (step.axes(kind), other.axes(kind))
+    source, axes = source_line(step), tuple(token_labels(one, kind)[:2] for one in (step, other))
     weights = [of.attentions[kind][layer].numpy() for of in (step, other)]
     masks = [of.mask(kind).numpy() for of in (step, other)]
     if other.index < step.index:

@@ -43,7 +43,7 @@ export function showLines(view) {
 // The name of a part of the selection that would have to be another for a choice to be possible, if there is one: a
 // mean has neither scores nor values.
 export const unmet = (selection, name, choice) =>
-  Object.entries(SHARED.needs[name][choice] ?? {}).find(([other, needed]) => selection[other] !== needed)?.[0];
+  Object.entries(SHARED.needs[name][choice] ?? {}).find(([other, needed]) => !needed.includes(selection[other]))?.[0];
 
 // The usual choice in place of what there is not, as `settled` in shared.py.
 function settle(selection, { rolls }) {

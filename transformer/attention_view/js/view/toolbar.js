@@ -99,7 +99,7 @@ function views(view) {
   if (view.message.modelled || view.message.model) names.push(["model", "Model"]);
   const pick = (name) => {
     if (name === "lines" && !inLines(view)) return showLines(view);
-    change(view, { view: name, ...(name === "model" && { tokens: "pieces", special: "shown" }) });
+    change(view, { view: name, ...(name === "model" && { ...inPieces(view), special: "shown" }) });
   };
   return segments("View", names, view.selection.view, pick);
 }
@@ -137,7 +137,8 @@ const partChooser = (view, label, name, words) =>
 const SCALES = { sqrt: "square root", linear: "linear" };
 const colours = (view) => partChooser(view, "Colours", "scale", SCALES);
 
-const TOKENS = { pieces: "pieces", words: "words" };
+const TOKENS = { pieces: "pieces", words: "words", exact: "exact pieces, ␣ for a space" };
+const inPieces = ({ selection: { tokens } }) => ({ tokens: tokens === "words" ? "pieces" : tokens });
 const tokenChoice = (view) => partChooser(view, "Tokens", "tokens", TOKENS);
 
 const SPECIAL = { shown: "shown", hidden: "left out" };

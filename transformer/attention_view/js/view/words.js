@@ -3,7 +3,7 @@ import { checked, openText, rowSums } from "#view/checks.js";
 import { OF, groupOf, kindName, numbered, sharedText, windowText } from "#view/names.js";
 import { thousands } from "#view/numbers.js";
 import { stageName } from "#view/stages.js";
-import { visible } from "#view/tokens.js";
+import { plainly } from "#view/tokens.js";
 import { boxed, inLines, infoOf, lit } from "#view/view/selection.js";
 import { onPhone } from "#view/window.js";
 import { summary } from "#view/view/summary.js";
@@ -117,7 +117,7 @@ function mergedLines(view) {
 }
 
 function names(left) {
-  const all = [...new Set(left.map(([token, what]) => `${visible(token)}${what}`))];
+  const all = [...new Set(left.map(([token, what]) => `${plainly(token)}${what}`))];
   const more = all.length > MOST_NAMED ? [`${all.length - MOST_NAMED} more`] : [];
   return [...all.slice(0, MOST_NAMED), ...more].join(", ");
 }

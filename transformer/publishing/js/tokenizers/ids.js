@@ -4,8 +4,18 @@ const separatesIds = (character) =>
   ",\x1c\x1d\x1e\x1f\x85".includes(character) || (character !== "\ufeff" && /\s/.test(character));
 
 export class IdsTokenizer {
-  constructor({ kind, vocabSize, padId, unkId, bosId, eosId, wordMark, special }) {
-    Object.assign(this, { kind, vocabSize, padId, unkId, bosId, eosId, wordMark, special: new Set(special) });
+  constructor({ kind, vocabSize, padId, unkId, bosId, eosId, wordMark, labelMark, special }) {
+    Object.assign(this, {
+      kind,
+      vocabSize,
+      padId,
+      unkId,
+      bosId,
+      eosId,
+      wordMark,
+      labelMark,
+      special: new Set(special),
+    });
   }
 
   // The ids that a text lists. Throws for a word that is none.

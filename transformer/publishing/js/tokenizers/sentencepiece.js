@@ -17,8 +17,18 @@ export class SentencePieceTokenizer {
   #decoding;
 
   constructor(description, scores) {
-    const { kind, vocabSize, padId, unkId, bosId, eosId, wordMark, special } = description;
-    Object.assign(this, { kind, vocabSize, padId, unkId, bosId, eosId, wordMark, special: new Set(special) });
+    const { kind, vocabSize, padId, unkId, bosId, eosId, wordMark, labelMark, special } = description;
+    Object.assign(this, {
+      kind,
+      vocabSize,
+      padId,
+      unkId,
+      bosId,
+      eosId,
+      wordMark,
+      labelMark,
+      special: new Set(special),
+    });
     this.#pieces = description.pieces;
     this.#control = new Set(description.control);
     this.#standard = new Map(rulesOf(description.standard));

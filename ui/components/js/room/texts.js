@@ -1,7 +1,7 @@
 // Texts on a question, its answers and what they are worth.
 import { kindName } from "#view/names.js";
 import { inPercent, thousands } from "#view/numbers.js";
-import { visible } from "#view/tokens.js";
+import { plainly } from "#view/tokens.js";
 
 export const SURE = ["a guess", "fairly sure", "certain"];
 const FEWEST_SURE = 5; // answers with a confidence, of which anything can be said
@@ -23,7 +23,7 @@ const clock = (seconds) => new Date(1000 * seconds).toLocaleTimeString([], { hou
 
 // A choice or a bar by its name; tokens with every character visible.
 export const nameOf = (spec, name) =>
-  spec.pieces && name !== OTHERS ? visible(name, Infinity).slice(1, -1) : String(name);
+  spec.pieces && name !== OTHERS ? plainly(name, Infinity).slice(1, -1) : String(name);
 
 // What a device is asked to choose from; null where it is asked alone and has not been sent it yet.
 export const choicesOf = ({ question }, mine) =>
@@ -38,7 +38,7 @@ export const keyOf = (question, mine) => (question.own ? (ownOf(question, mine)?
 // Where a row of attention stands: "Cross attention, layer 1, head 2, from “am”".
 export function rowPlace({ kind, layer, head, token }) {
   const of = head === null || head === undefined ? "" : `, head ${head}`;
-  return `${kindName(kind)} attention, layer ${layer}${of}, from “${visible(token, 40).slice(1, -1)}”`;
+  return `${kindName(kind)} attention, layer ${layer}${of}, from “${plainly(token, 40).slice(1, -1)}”`;
 }
 
 // How many of a room were right, and how sure they were, where enough said so.
