@@ -24,12 +24,10 @@ dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 show_title(PAGE, "Checkpoints")
 with settings(PAGE):
-    views, picker = st.columns([3, 1], vertical_alignment="bottom")
-    view = views.segmented_control("What to see", list(VIEWS), format_func=VIEWS.get, key=f"{PAGE}_view", required=True,
+    view = st.segmented_control("What to see", list(VIEWS), format_func=VIEWS.get, key=f"{PAGE}_view", required=True,
                                    label_visibility="collapsed")
     if view != "add":
-        with picker:
-            entry = choose_entry(PAGE, more=is_best)
+        entry = choose_entry(PAGE, more=is_best)
 if view == "card":
     with settings(PAGE, "list"):
         show_list(entry.about.id)

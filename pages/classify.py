@@ -5,7 +5,7 @@ import streamlit as st
 from transformer.checkpoint import Checkpoint, Description
 from transformer.openings import Example
 from transformer.text.corpus_catalogue import CLASSES, sources_of
-from ui.choices.checkpoint import choose_checkpoint, model_box, selected
+from ui.choices.checkpoint import choose_checkpoint, selected
 from ui.choices.text_box import as_learned, place_of_line, show_unlike
 from ui.components.attention_view import selection_fields
 from ui.figures import markdown_text
@@ -109,16 +109,11 @@ if view == "toy":
     leave_at(PAGE, FIELDS, checkpoint=st.session_state.get(f"{PAGE}_checkpoint"), hidden="text")
     end_page()
 
-messages = st.container()  # outside the box, which is closed
-with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_asked_settings"):
-    left = st.container(key=f"{PAGE}_typed")
-    with model_box(PAGE, help="Which model reads the text"):
-        ckpt = choose_checkpoint(PAGE, messages=messages)
-        say_how_good(ckpt)
+ckpt = choose_checkpoint(PAGE, beside=say_how_good)
 examples = examples_of(ckpt)
 what = LEARNED[ckpt.meta["corpus"]].unit if ckpt.meta.get("corpus") in LEARNED else "text"
 fill(f"{PAGE}_text", examples[0].text)
-with left:
+with st.container(key=f"{PAGE}_asked_settings"), st.container(key=f"{PAGE}_typed"):
     passage = taken(st.text_area(f"A {what}", key=f"{PAGE}_text", height=68, on_change=another_text,
                                  label_visibility="collapsed",
                                  placeholder=f"Type or paste a {what} and press Ctrl+Enter"), PASSAGE)

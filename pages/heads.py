@@ -55,8 +55,7 @@ style(PAGE)
 with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_line"):
     show_title(PAGE, "Heads")
     views = st.container(width="content", key=f"{PAGE}_views")
-    with st.container(key=f"{PAGE}_picker_settings", width=320):
-        ckpt = choose_checkpoint(PAGE)
+ckpt = choose_checkpoint(PAGE)
 offered = [name for name, one in VIEWS.items() if one.fits(ckpt.config.task, ckpt.config.head)]
 if state[f"{PAGE}_view"] not in offered:
     state[f"{PAGE}_view"] = "roles"

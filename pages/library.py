@@ -68,12 +68,10 @@ arrive_at(PAGE, FIELDS)
 
 show_title(PAGE, "Library")
 with settings(PAGE):
-    about, picker = st.columns([3, 1], vertical_alignment="bottom")
-    about.markdown(with_terms("The library behind these pages, `transformer`, also runs in a notebook or on a machine "
+    st.markdown(with_terms("The library behind these pages, `transformer`, also runs in a notebook or on a machine "
                               "without a browser. Here are five lines, each with its result for your checkpoint and "
                               "text.", "checkpoint"), unsafe_allow_html=True)
-with picker:
-    entry = choose_entry(PAGE, lambda about: of_name(about.folder.name) == about.folder)
+entry = choose_entry(PAGE, lambda about: of_name(about.folder.name) == about.folder)
 ckpt = open_entry(entry)  # the first line, run once for all visitors
 fit_example(PAGE, ckpt, [EXAMPLE])
 lines = LINES[ckpt.config.kinds[-1]]

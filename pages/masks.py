@@ -28,10 +28,8 @@ arrive_at(PAGE, FIELDS)
 st.html(f"<style>{STYLE}</style>")
 show_title(PAGE, "Masks", lambda: st.html("<p>A mask controls where a token may look: never at padding, and never "
                                           "ahead in a decoder.</p>"))
-messages = st.container()  # outside the popover, which is closed at first
-with st.container(key=f"{PAGE}_settings"), st.popover("Your sentences, and the model", icon=":material/edit:"):
-    ckpt = choose_checkpoint(PAGE, messages=messages)
-    st.caption(PAGES[PAGE].needs)
+ckpt = choose_checkpoint(PAGE, beside=lambda _: st.caption(PAGES[PAGE].needs))
+with st.container(key=f"{PAGE}_settings"), st.popover("Your sentences", icon=":material/edit:"):
     fit_pairs(PAGE, ckpt, {f"{PAGE}_{name}": example for name, example in EXAMPLES.items()})
     sentences = type_pairs(ckpt)
 batch = typed_batch(ckpt, sentences)

@@ -28,11 +28,9 @@ with settings(PAGE):
     st.markdown(with_terms("Attention by itself ignores the order of tokens: shuffle the keys, and every query gets "
                            "the same output. So models are given positions.", "token", "key", "query"),
                 unsafe_allow_html=True)
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
-    view = left.segmented_control("Show", VIEWS, key=f"{PAGE}_view", required=True, label_visibility="collapsed")
+    view = st.segmented_control("Show", VIEWS, key=f"{PAGE}_view", required=True, label_visibility="collapsed")
     if view in VIEWS[2:]:
-        with right:
-            ckpt = choose_checkpoint(PAGE, lambda about: view == VIEWS[2] or about.reads_text)
+        ckpt = choose_checkpoint(PAGE, lambda about: view == VIEWS[2] or about.reads_text)
 if view == "Sinusoidal":
     show_sinusoids(dark=dark)
 elif view == "Rotary":

@@ -178,7 +178,7 @@ def test_the_head_clicked_is_the_large_one_with_the_numbers_of_the_library(open_
 @pytest.mark.rare("tests/browser/test_plain_http.py has it without a clipboard")
 def test_a_link_is_copied_and_where_that_fails_to_be_copied_by_hand(open_translate):
     page = open_translate(step=3)
-    copy = control(page, "copy")
+    copy = page.get_by_role("button", name="Copy link")
     copy.evaluate("""button => {
       window.said = [];
       const heard = new MutationObserver(() => said.push(button.innerText.trim()));

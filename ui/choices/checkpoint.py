@@ -14,26 +14,47 @@ from ui.page.pages import PAGES
 from ui.page.plain_text import code_text, end_of, say_error
 from ui.state.caches import Entry, along_the_way, described, entries, opened
 
-
-def choose_checkpoint(page: str, fits: Callable[[Description], bool] | None = None, *,
-                      messages: DeltaGenerator | None = None) -> Checkpoint:
-    """The picker of a checkpoint; returns the one picked, with its weights. As `choose_entry`."""
-    return open_entry(choose_entry(page, fits, messages=messages))
+WHICH = "Which model this page shows"
 
 
-def selected(page: str) -> Description | None:
-    """The checkpoint that a page's picker is set to, also before the picker is first drawn; None where it is gone."""
+def choose_checkpoint(page: str, fits: Callable[[Description], bool] | None = None, *, help: str = WHICH,
+                      beside: Callable[[Checkpoint], None] | None = None) -> Checkpoint:
+    """The picker of a page's checkpoint, at the same place in the bar of every page; returns the one picked, with its
+    weights. fits: as for `pick_entry`; beside: draws what else stands in the picker's box."""
+    messages = st.container()  # outside the box, which is closed
+    with _box(page, fits, help):
+        entry = pick_entry(page, fits, messages=messages)
+        with messages:
+            ckpt = open_entry(entry)
+        if beside:
+            beside(ckpt)
+    return ckpt
+
+
+def choose_entry(page: str, fits: Callable[[Description], bool] | None = None, *,
+                 more: Callable[[Entry], bool] | None = None) -> Entry:
+    """The same picker, of a checkpoint whose weights need not be read. fits, more: as for `pick_entry`."""
+    messages = st.container()
+    with _box(page, fits, WHICH):
+        return pick_entry(page, fits, more=more, messages=messages)
+
+
+def _box(page: str, fits: Callable[[Description], bool] | None, help: str) -> DeltaGenerator:
+    """The button that names a page's model and opens the box with the picker."""
+    about = selected(page, fits)
+    name = figures.markdown_text(end_of(about.name)) if about else ""
+    with st.container(key=f"{page}_model_settings", width="content"):
+        return st.popover(f"Model: {name}" if name else "Model", icon=":material/tune:", width="content", help=help)
+
+
+def selected(page: str, fits: Callable[[Description], bool] | None = None) -> Description | None:
+    """The checkpoint that a page's picker is set to, also before the picker is first drawn; None where it is gone.
+    fits: as for `pick_entry`."""
+    fits = fits or (lambda about: PAGES[page].shows(about.config))
     wanted = st.session_state.get(f"{page}_checkpoint")
     if wanted is not None:
         return described(wanted)
-    return next((entry.about for entry in entries() if entry.about and PAGES[page].shows(entry.about.config)), None)
-
-
-def model_box(page: str, *, help: str) -> DeltaGenerator:
-    """The button that names a page's model and opens the box with the picker."""
-    about = selected(page)
-    name = figures.markdown_text(end_of(about.name)) if about else ""
-    return st.popover(f"Model: {name}" if name else "Model", icon=":material/tune:", width="content", help=help)
+    return next((entry.about for entry in entries() if entry.about and fits(entry.about)), None)
 
 
 def open_entry(entry: Entry) -> Checkpoint:
@@ -45,9 +66,9 @@ def open_entry(entry: Entry) -> Checkpoint:
         end_page()
 
 
-def choose_entry(page: str, fits: Callable[[Description], bool] | None = None, *, label: str = "Checkpoint",
-                 name: str = "checkpoint", more: Callable[[Entry], bool] | None = None,
-                 messages: DeltaGenerator | None = None) -> Entry:
+def pick_entry(page: str, fits: Callable[[Description], bool] | None = None, *, label: str = "Checkpoint",
+               name: str = "checkpoint", more: Callable[[Entry], bool] | None = None,
+               messages: DeltaGenerator | None = None) -> Entry:
     """The picker of a checkpoint whose weights need not be read, keyed <page>_<name>; ends the page, with a message,
     where there is none. fits: which can be chosen, by default those that the page can show; more: which weights of
     `along_the_way` can be chosen too, beside one that a link names; messages: the place of a message, by default here.

@@ -2,6 +2,7 @@
 // listeners of the last run.
 import { app, takeOver } from "#view/app.js";
 import { freeKeys } from "#view/controls/controls.js";
+import { linkButton } from "#view/controls/copy.js";
 import { part } from "#view/elements.js";
 import { keepAllFigures } from "#view/figures/expose.js";
 import { withModifier } from "#view/pointer.js";
@@ -43,6 +44,7 @@ export default function component({ data, setStateValue, setTriggerValue }) {
     ...(hasFigures() ? [["Save all figures of this page", keepAllFigures]] : []),
     ["Open a saved view …", () => chooseView(to)],
   ]);
+  offerLink();
   keepEnlarged(signal);
   explainTerms(signal, data.terms);
   onScriptEnd(signal, announcePage);
@@ -52,6 +54,14 @@ export default function component({ data, setStateValue, setTriggerValue }) {
   keepOneEntryForEachPage(signal);
   keepPage(data.page);
   focusEmptyBox(signal);
+}
+
+// The button at the end of the bar, on every page, that copies its address.
+function offerLink() {
+  if (document.querySelector(".page-link")) return;
+  const place = part("div", { className: "page-link" });
+  place.append(linkButton(() => place));
+  document.body.append(place);
 }
 
 // `app().leaving()`: whether somebody goes to another page, whose first run has not begun: by an address (as Back does)

@@ -262,8 +262,7 @@ LONGEST = 32  # tokens along a side that are written out
 
 def show_trained(text: str) -> None:
     """One head of a checkpoint on the sentence, from q, k and v to the context."""
-    with st.container(key=f"{PAGE}_checkpoint_settings"):
-        ckpt = choose_checkpoint(PAGE)
+    ckpt = choose_checkpoint(PAGE)
     try:
         step = read(ckpt, text)
     except ValueError as error:

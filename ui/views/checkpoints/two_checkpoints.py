@@ -16,7 +16,7 @@ from transformer.inference.reading import Reading, attend
 from transformer.task import does
 from transformer.text.sides import sides_of
 from ui import figures
-from ui.choices.checkpoint import choose_entry, open_entry
+from ui.choices.checkpoint import open_entry, pick_entry
 from ui.choices.head import head_controls, head_in_range, origin
 from ui.choices.held_out_corpus import readable, say_missing
 from ui.choices.text_box import as_learned, example_of, label_of
@@ -89,7 +89,7 @@ def _other(page: str, entry: Entry) -> Checkpoint:
         every = [one.about for one in (*entries(), *filter(is_best, along_the_way())) if one.about]
         st.session_state[f"{page}_other"] = next((about.id for about in every if about.config == entry.about.config
                                                   and about.id != entry.about.id), None)
-    return open_entry(choose_entry(page, lambda about: about.config.kinds == entry.about.config.kinds, label="B",
+    return open_entry(pick_entry(page, lambda about: about.config.kinds == entry.about.config.kinds, label="B",
                                    name="other", more=is_best))
 
 

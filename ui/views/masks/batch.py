@@ -9,6 +9,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.inference.prompts import check_length
 from transformer.text.batches import PairBatches
 from transformer.text.sides import sides_of
+from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.page.plain_text import say_error
 from ui.page.text_limits import SENTENCE, taken
@@ -63,8 +64,9 @@ def typed_batch(ckpt: Checkpoint, sentences: list[tuple[str, str]]) -> Batch | N
     names = [source.strip() for (source, _), pair in zip(sentences, ids, strict=True) if all(pair)]
     batch = PairBatches(pairs, batch_tokens=1_000_000, pad_id=config.pad_id, start_id=config.start_id,
                         eos_id=config.eos_id, seed=0).make(pairs)
-    words = {"src": [[ckpt.source_tokenizer.piece(id) for id in row] for row in batch.src.tolist()],
-             "tgt": [[ckpt.tokenizer.piece(id) for id in row] for row in batch.tgt.tolist()]}
+    words = {side: [labelled([tokenizer.piece(id) for id in row], tokenizer) for row in rows.tolist()]
+             for side, tokenizer, rows in (("src", ckpt.source_tokenizer, batch.src),
+                                           ("tgt", ckpt.tokenizer, batch.tgt))}
     return Batch(names, pairs, batch.src, batch.tgt, batch.labels, words)
 
 

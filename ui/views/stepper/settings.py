@@ -9,7 +9,7 @@ from transformer.attention_view.shared import SHARED
 from transformer.checkpoint import Checkpoint
 from transformer.inference.sampling_settings import SETTINGS, idle
 from ui.choices.about_model import show_about
-from ui.choices.checkpoint import choose_checkpoint, model_box
+from ui.choices.checkpoint import choose_checkpoint
 from ui.choices.text_box import place_of_line
 from ui.page.presentation import offer_present, presenting, show_title
 from ui.views.stepper.examples import example_pills
@@ -23,16 +23,17 @@ def show_settings(page: str, title: str, type_text: Callable[[Checkpoint], str],
     on it. Examples are offered under the box while somebody is in it."""
     if presenting(page):
         show_title(page, title)
-    messages = st.container()  # outside the box, which is closed
+
+    def beside(ckpt: Checkpoint) -> None:
+        show_about(page, ckpt)
+        _show_sampling(page)
+
+    messages = st.container()
+    ckpt = choose_checkpoint(page, help="Which model, and how it chooses its tokens", beside=beside)
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked_settings"):
         if not presenting(page):
             st.title(title, anchor=False)  # for screen readers
-        left = st.container(key=f"{page}_typed")
-        with model_box(page, help="Which model, and how it chooses its tokens"):
-            ckpt = choose_checkpoint(page, messages=messages)
-            show_about(page, ckpt)
-            _show_sampling(page)
-        with left:
+        with st.container(key=f"{page}_typed"):
             text = type_text(ckpt)
             example_pills(page, examples_of(ckpt))
         if not presenting(page):

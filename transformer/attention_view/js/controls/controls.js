@@ -1,7 +1,8 @@
 // The step controls: their buttons, the keys of the whole page, and the step that presses add up to.
 import { takeOver } from "#view/app.js";
-import { copied } from "#view/controls/copy.js";
+import { linkButton } from "#view/controls/copy.js";
 import { part, svgPart } from "#view/elements.js";
+import { appElement } from "#view/streamlit.js";
 import { forLesson, withModifier } from "#view/pointer.js";
 
 // The keys of the whole page, for the controls that are on it now.
@@ -180,7 +181,6 @@ const PATHS = {
   step: ["M4 2v12l9-6z"],
   play: ["M2 2v12l7-6zM9 2v12l6-6z", "M3 2h4v12H3zM9 2h4v12H9z"],
   last: ["M12 3h2v10h-2zM2 3v10l9-5z", "M3 3h10v10H3z"],
-  copy: ["M5 1h9v11h-2V3H5zM2 4h8v11H2z"],
 };
 const TITLES = {
   first: "First step (Home)",
@@ -188,12 +188,11 @@ const TITLES = {
   step: "Step (right arrow)",
   play: "Play (P)",
   last: "Last step (End)",
-  copy: "Copy a link to this view",
 };
-const COPIED_MS = 2500;
 
 export function buildControls(view) {
-  const parts = { word: part("span"), number: part("span"), copy: button("copy", "wide") };
+  const parts = { word: part("span"), number: part("span"), copy: linkButton(() => view.root) };
+  parts.copy.className = "wide";
   parts.place = part("output", { ariaLive: "off" }, parts.word, parts.number); // what is heard of a step says more
   for (const name of ["first", "back", "step", "play", "last"]) {
     parts[name] = button(name, name === "step" ? "main" : "");
@@ -202,12 +201,10 @@ export function buildControls(view) {
   }
   const says = (className, textContent) => part("span", { className, textContent });
   parts.step.append(says("step", "Step"), says("again", "Replay"));
-  const words = part("span", { textContent: "Copy link" });
-  parts.copy.append(words);
-  parts.copy.onclick = () => copyLink(view, words);
   const { first, back, step, play, last, place, copy } = parts;
   const { protocol, hash } = window.location;
-  copy.hidden = !protocol.startsWith("http") && !hash; // there is no address to send around
+  const nothing = !protocol.startsWith("http") && !hash; // there is no address to send around
+  copy.hidden = nothing || Boolean(appElement()); // which has that button in its bar
   view.root.replaceChildren(first, back, step, play, last, place, keyHints(), speed(parts), copy);
   return parts;
 }
@@ -233,17 +230,6 @@ function speed(parts) {
     number.textContent = `${parts.speed.value}/s`;
   };
   return part("label", { className: "speed" }, "speed ", parts.speed, number);
-}
-
-async function copyLink(view, words) {
-  if (!(await copied(window.location.href, view.root))) return; // it stands there, selected, to be copied by hand
-  const { parentElement: button } = words;
-  words.textContent = "Copied";
-  button.dataset.copied = "";
-  setTimeout(() => {
-    words.textContent = "Copy link";
-    delete button.dataset.copied;
-  }, COPIED_MS);
 }
 
 // Gives the keys back to the page when somebody has sent a text, or chosen with a mouse. It listens before there are
