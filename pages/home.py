@@ -1,4 +1,4 @@
-"""What attention is, tried at once: a sentence step by step, one key that rewrites it, and a head while it learns."""
+"""What attention is, seen at once: a whole model while it translates, one key that rewrites it, a head that learns."""
 
 import streamlit as st
 
@@ -9,7 +9,6 @@ from transformer.paths import ROOT
 from transformer.quick_tasks import QUICK
 from transformer.text.sides import sides_of
 from ui.choices.quick_picture import quick_picture
-from ui.components.model_card import show_model_card
 from ui.figures import markdown_text
 from ui.lessons.lesson_list import offer_tour
 from ui.page.link import arrive_at, leave_at
@@ -31,12 +30,10 @@ from ui.views.stepper.controller import (
 
 PAGE = HOME.name
 RED, NOW = "I like red wine.", "We have to go home now."
-SELECTION = {**OPENINGS["translation"].selection, "view": "lines", "lit": str(OPENINGS["translation"].head)}
-WHOLE = f"{PAGE}_whole_link"  # leads to the whole model at this step, for the card that shows it small
+SELECTION = {**OPENINGS["translation"].selection, "view": "model"}
 PLAYS = 3  # steps that it takes by itself
 # the link of a card reaches over all of it
-CARD = """.st-key-home_whole_link { display: none; }
-@media (min-width: 481px) { .st-key-home_title h1 { font-size: var(--display); } }
+CARD = """@media (min-width: 481px) { .st-key-home_title h1 { font-size: var(--display); line-height: 48px; white-space: normal; } }
 [class*=st-key-home_card_] { position: relative; gap: 0; }
 [class*=st-key-home_card_]:hover { border-color: var(--accent); }
 [class*=st-key-home_card_] [data-testid=stElementContainer]:has(a) { position: static; }
@@ -51,20 +48,17 @@ def show_sentence(text: str) -> None:
 
 @st.fragment
 def step_through(ckpt: Checkpoint, *, dark: bool) -> None:
-    """The example: a sentence, its tokens, one head, and what comes next."""
+    """The example: a sentence, its tokens, the whole model, and what comes next."""
     decoding = current_decoding(PAGE, ckpt, st.session_state[f"{PAGE}_text"], {"choices": {}, "step": 0}, opening=None)
     sides = sides_of(ckpt.description.languages)
     rows = [source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)]
     show_decoding(PAGE, decoding, rows=rows, text=None, dark=dark, brief=not presenting(PAGE),
-              plays=PLAYS if decoding.step.text == RED and not decoding.index else 0, card=not presenting(PAGE))
+                  plays=PLAYS if decoding.step.text == RED and not decoding.index else 0)
     at = {"step": decoding.index, "choices": decoding.branch.departures(sampling_of(PAGE))}
     share("translate", address_of_step(ckpt.id, decoding.step.text, selection=SELECTION, **at)[0], shown_on=PAGE)
-    query, _ = address_of_step(ckpt.id, decoding.step.text, selection={**SELECTION, "view": None, "lit": None}, **at)
-    st.page_link(PAGES["translate"].script, label="See all heads, or type your own sentence", query_params=query,
+    query, _ = address_of_step(ckpt.id, decoding.step.text, selection={**SELECTION, "view": None}, **at)
+    st.page_link(PAGES["translate"].script, label="See all heads at this step", query_params=query,
                  icon=":material/arrow_forward:")
-    if not presenting(PAGE):
-        with st.container(key=WHOLE):
-            st.page_link(PAGES["translate"].script, label="The whole model", query_params={**query, "view": "model"})
     go_on(PAGE)
 
 
@@ -78,36 +72,33 @@ def show_pages() -> None:
                 st.caption(markdown_text(page.sentence))
 
 
-def about() -> None:
-    """What attention is, and the way to more."""
-    st.markdown(with_terms("A transformer writes one token at a time. Before writing each one, every **attention "
-                           "head** decides which tokens to look at: the stronger a line, the more it looks. Every "
-                           "line here was computed just now, by a model trained from scratch.", "token", "head"),
-                unsafe_allow_html=True)
+def invite(ckpt: Checkpoint) -> None:
+    """What is seen, and the ways in: the tour, or a sentence of one's own."""
+    sides = sides_of(ckpt.description.languages)
+    st.markdown(with_terms(f"A transformer writes {sides.target} one token at a time. Before each one, every **head** "
+                           "decides where to look: a small square is one head, darker where it looks more.",
+                           "token", "head"), unsafe_allow_html=True)
     offer_tour()
-
-
-def offer_rewriting() -> None:
-    """What one key changes."""
-    with st.container(border=True, key=f"{PAGE}_rewrite"):
-        st.markdown(f"**Press 2 and see.** Change the first word, and the model rewrites the rest: “{NOW}”")
-        st.button("Load this sentence, then press 2", key=f"{PAGE}_now", on_click=show_sentence, args=[NOW])
+    st.page_link(PAGES["translate"].script, label="Type a sentence of your own", icon=":material/edit:")
+    st.caption("Every number is computed as you look, by a model trained from scratch.")
 
 
 def show_examples(*, dark: bool) -> None:
-    """Where attention is in the model, the head while it learned, and one that learns now."""
-    with st.container(border=True, key=f"{PAGE}_whole"):
-        st.markdown("**Where attention sits**")
-        show_model_card(f"{PAGE}_model_card", leads=WHOLE, label="Go in, from the whole model down to one number")
-    with st.container(border=True, key=f"{PAGE}_learns"):
+    """What one key changes, a head while it learned, and one that learns now."""
+    rewrite, learns = st.columns(2, gap="medium")
+    with rewrite:
+        with st.container(border=True, key=f"{PAGE}_rewrite"):
+            st.markdown(f"**Press 2 and see.** Change the first word, and the model rewrites the rest: “{NOW}”")
+            st.button("Load this sentence, then press 2", key=f"{PAGE}_now", on_click=show_sentence, args=[NOW])
+        with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"{PAGE}_trains"):
+            with st.container(width="stretch"):
+                st.markdown("**Train one now:** from random weights to this pattern.")
+                st.page_link(PAGES["train"].script, label=f"Watch it for {QUICK['reverse'].seconds} seconds",
+                             query_params={"view": "now"}, icon=":material/bolt:")
+            st.html(quick_picture("reverse", dark=dark), width="content")
+    with learns, st.container(border=True, key=f"{PAGE}_learns"):
         st.markdown(f"**Watch this head learn** · {markdown_text(sentence_shown())}")
         show_growing(dark=dark)
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"{PAGE}_trains"):
-        with st.container(width="stretch"):
-            st.markdown("**Train one now:** from random weights to this pattern.")
-            st.page_link(PAGES["train"].script, label=f"Watch it for {QUICK['reverse'].seconds} seconds",
-                         query_params={"view": "now"}, icon=":material/bolt:")
-        st.html(quick_picture("reverse", dark=dark), width="content")
 
 
 arrive_at(PAGE, {})
@@ -117,19 +108,17 @@ for name, value in SELECTION.items():
     st.session_state.setdefault(f"{PAGE}_{name}", value)
 st.html(f"<style>{CARD}</style>")
 presented = presenting(PAGE)
-left, right = [st.container()] * 2 if presented else st.columns([8, 5], gap="large")
+left, right = [st.container()] * 2 if presented else st.columns([3, 7], gap="large")
 try:
     ckpt = opened(folder := ROOT / "checkpoints" / "translate", describe(folder).id)
     with left:
-        show_title(PAGE, "What is attention?")
+        show_title(PAGE, "See where a transformer looks")
         if not presented:
-            about()
+            invite(ckpt)
+    with right:
         step_through(ckpt, dark=dark)
-        if not presented:
-            offer_rewriting()
     if not presented:
-        with right:
-            show_examples(dark=dark)
+        show_examples(dark=dark)
 except CheckpointError as error:
     say_error(error)
 if not presented:

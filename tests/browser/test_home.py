@@ -10,7 +10,6 @@ from ui.page.pages import EVERY_PAGE, HOME, menu
 
 from .conftest import OUTPUT, at_step, chips, choose, reached, settle, windows
 
-LEAST_ROW = 15  # px: of lines with their tokens
 LAST = f"{transformer.describe('translate').step:,}"  # of training
 
 
@@ -42,33 +41,25 @@ def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_ov
     touch(True)
     for size in windows(page):
         assert rewritten.evaluate("one => one.scrollWidth <= one.clientWidth"), size  # read whole
-    assert page.locator(".step-view .attention-view").evaluate("root => root.view.row") >= LEAST_ROW
     assert complaints == []
 
 
-def test_the_whole_model_is_fetched_when_it_is_seen_and_leads_to_the_step_that_it_shows(page, visit, complaints):
+def test_the_picture_answers_a_touch_and_has_a_way_back(page, visit, complaints):
     page.emulate_media(reduced_motion="reduce")
-    page.set_viewport_size({"width": 390, "height": 844})
-    scripts = []
-    page.on("request", lambda request: scripts.append(request.url))
-    visit("/")
-    at_step(page, 3)
-    assert not [url for url in scripts if "/model_view-" in url]
-    card = page.locator(".model-card")
-    card.scroll_into_view_if_needed()
-    expect(card.locator("[data-drawn]")).to_have_count(1)
-    assert [url for url in scripts if "/model_view-" in url]
-    page.keyboard.press("ArrowRight")
-    at_step(page, 4)
-    settle(page)
-    assert card.evaluate("({ card }) => card.view.message.model.position") == 4
-    link = card.get_by_role("link", name="down to one number")
-    link.hover()
-    assert "step=4" in link.get_attribute("href")
-    card.locator("canvas").click()
-    reached(page, view="model", step=4)
-    page.wait_for_url("**/translate*")
-    expect(page.locator(".attention-view.modelled[data-level=whole]")).to_have_count(1)
+    for _ in windows(page, [(1280, 720), (390, 844)]):
+        visit("/")
+        at_step(page, 3)
+        picture, room = page.locator(".step-view .attention-view.modelled"), page.locator(".model-room")
+        expect(picture).to_have_attribute("data-level", "whole")
+        way = page.locator(".model-bar nav button")
+        expect(way.first).to_be_hidden()
+        assert room.evaluate("room => room.getBoundingClientRect().top + room.offsetHeight / 2 < innerHeight")
+        room.locator("canvas.model").click()
+        expect(picture).not_to_have_attribute("data-level", "whole")
+        way.first.click()
+        expect(picture).to_have_attribute("data-level", "whole")
+    link = page.get_by_role("link", name="See all heads at this step")
+    assert "step=3" in link.get_attribute("href")
     assert complaints == []
 
 
@@ -141,6 +132,6 @@ def test_a_tour_leaves_one_place_in_the_history_for_each_page(visit, complaints)
     expect(page.get_by_role("heading", name="Translate")).to_be_visible()
     settle(page)
     page.go_back()
-    expect(page.get_by_role("heading", name="What is attention?")).to_be_visible()
+    expect(page.get_by_role("heading", name="See where a transformer looks")).to_be_visible()
     settle(page)
     assert complaints == []

@@ -86,7 +86,7 @@ def test_pages_of_others_are_refused_and_so_are_other_ports_of_this_computer(ser
 def test_the_servers_own_pages_and_scripts_without_an_origin_connect_and_nobody_sends_to_a_frame(server):
     for headers in ({"Origin": f"http://{server.host}"}, {}):
         with server.visit(**headers) as session:
-            assert "What is attention?" in session.open().text
+            assert "See where a transformer looks" in session.open().text
     assert json.loads(server.ask("GET", "/_stcore/host-config").text)["allowedOrigins"] == []
 
 

@@ -122,7 +122,7 @@ class StepView:
     """The step view: all that stands around the attention. said: a sentence for a screen reader; text: what is written
     so far, or known of what is read; steps: where a decoding is, for the controls; branches: how each version of the
     text ends, the one looked at first; brief: with little besides, for a first look; plays: steps that it takes by
-    itself then; card: the whole model is drawn beside it, so that its numbers are needed."""
+    itself then."""
 
     rows: Sequence[Row]
     said: str = ""
@@ -132,7 +132,6 @@ class StepView:
     branches: Sequence[str] = ()
     brief: bool = False
     plays: int = 0
-    card: bool = False
 
     def sent(self) -> dict[str, object]:
         """The fields as the script reads them."""

@@ -13,7 +13,7 @@ import streamlit as st
 
 from transformer.analysis.carried import Carried
 from transformer.attention_view.heads import AttentionSource, Head, Pooled, shape
-from transformer.attention_view.message import MODEL, Selection, StepView, head_of, live, path_of, whole
+from transformer.attention_view.message import Selection, StepView, head_of, live, path_of, whole
 from transformer.attention_view.model_message import model_message
 from transformer.attention_view.phone_message import small
 from transformer.attention_view.script_bundle import JS
@@ -30,7 +30,7 @@ from ui.page.room_sharing import WALL, keep_picture, leading
 SELECTION = tuple(field.name for field in fields(Selection))
 LONGEST = 400            # characters of a part of the selection in a link
 WHOLE_PAGE = 3_000_000   # weights that an offline page holds in full
-STEPPING = ("steps", "films", "plays", "card")  # of a step view, for those who step
+STEPPING = ("steps", "films", "plays")  # of a step view, for those who step
 CELL_ASKED = "cell_asked"  # in session state: the page on which somebody waits for a cell to be clicked
 CELL_CHOSEN = "cell_chosen"  # and whether one has just been clicked
 MOST_CHOICES = 20  # of one message, the last: more than anybody presses while a page is behind
@@ -135,10 +135,7 @@ def _message(page: str, source: AttentionSource, selection: Selection, head: Hea
     if leading():
         keep_picture(page, small(drawn, selection, pooled, head, newest=ends, coming=coming, **_for_room(header)),
                      header.get("step_view", {}).get("said", ""))
-    in_model = selection
-    if selection.view != MODEL and header.get("step_view", {}).get("card"):  # which is drawn beside it
-        in_model = replace(selection, view=MODEL, level=CHOICES["level"][0])
-    of_model, arrays = model_message(drawn, in_model, pooled=before, before=carried_of(page))
+    of_model, arrays = model_message(drawn, selection, pooled=before, before=carried_of(page))
     return live(drawn, selection, pooled, head=head, dark=dark, newest=ends, large=presenting(page), coming=coming,
                 answered=state.get(f"{page}_selection_answered", 0), more=(more or {}) | arrays, **of_model, **header)
 

@@ -2,17 +2,13 @@
 // object on the window, made by whichever comes first:
 //   figures     Set of {root, files()}: pictures that can be saved
 //   terms       name -> sentence: the terms that a page explains
-//   keys, levels, card, lesson, room, forming, shell   AbortControllers of the one that listens now; `view` is what it
+//   keys, levels, lesson, room, forming, shell   AbortControllers of the one that listens now; `view` is what it
 //               listens for
-//   shown       the message that a step view has drawn last, for a card beside it
 //   leaving     whether somebody is on the way to another page (shell.js); a component says nothing then
 //   foot, history, roomState, scheme, tab   see foot.js, shell.js and room/room_bar.js
 // and an event emitter: `on` and `emit`.
 export const app = () =>
   (window.headsUpViews ??= { figures: new Set(), terms: Object.create(null), events: new EventTarget() });
-
-// Said when a step view has drawn another message (`shown`).
-export const STEP_SHOWN = "step shown";
 
 // Calls `listener` with the detail of each such event, until `signal` is aborted.
 export const on = (name, listener, signal) =>

@@ -4,7 +4,7 @@ import CONTROLS from "#view/controls/controls.css";
 import PLACES from "#view/step_view/places.css";
 import STEP_VIEW from "#view/step_view/step_view.css";
 import VIEW from "#view/view/view.css";
-import { STEP_SHOWN, app, emit } from "#view/app.js";
+import { app } from "#view/app.js";
 import { act, beginSteps, buildControls, listenToSteps, receiveSteps, showSteps } from "#view/controls/controls.js";
 import { dress, part, redrawWhenMoved, say, scrollUpTo, stillMotion } from "#view/elements.js";
 import { expose } from "#view/figures/expose.js";
@@ -44,9 +44,6 @@ export function mountMessage(root, sent, send) {
   root.redraw = () => drawStepView(stepView);
   redrawWhenMoved(root, () => topOnPage(root));
   drawStepView(stepView);
-  if (!stepView.data.card) return;
-  app().shown = message;
-  emit(STEP_SHOWN);
 }
 
 function newStepView(root) {
@@ -173,7 +170,7 @@ const BELOW_IT = 10; // px
 const MOST_OF_BARS = 0.5; // of what is beside the picture
 const UNDER_HEADS = 16; // px, between all heads and what comes next
 const CAPTION = 28; // px, where a file says below it what it is of
-const HIGHEST_FIRST_LOOK = 470; // px
+const HIGHEST_FIRST_LOOK = 600; // px
 const HIGHEST_ON_PHONE = 600;
 
 function fit(stepView) {

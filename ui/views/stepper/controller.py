@@ -122,15 +122,14 @@ def _current(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] 
 
 
 def show_decoding(page: str, decoding: DecodingTree, *, rows: Sequence[Row], text: Mapping[str, object] | None,
-                  dark: bool, brief: bool = False, plays: int = 0, card: bool = False) -> tuple[Selection, Head]:
+                  dark: bool, brief: bool = False, plays: int = 0) -> tuple[Selection, Head]:
     """Draw the step view of a decoding; returns what is selected in it, and the numbers of that head. text: what is
-    written so far. brief: with little besides, for a first look; plays: steps that it then takes by itself;
-    card: the page has a `show_model_card`."""
+    written so far. brief: with little besides, for a first look; plays: steps that it then takes by itself."""
     branches = [end_of(branch.tip.output) for branch in (decoding.branch, *decoding.others)] if decoding.others else []
     sampling, hidden = sampling_of(page), bool(st.session_state.get(f"{page}_hide"))
     if hidden:
         text, branches = text and _until(decoding.step, text), []
-    step_view = StepView(rows=rows, text=text, branches=branches, brief=brief, plays=plays, card=card,
+    step_view = StepView(rows=rows, text=text, branches=branches, brief=brief, plays=plays,
                          bars=bars_of(decoding, sampling, brief=brief),
                          steps=steps_of(page, index=decoding.index, last=decoding.last,
                                         going=_progress_of(page) is not None))

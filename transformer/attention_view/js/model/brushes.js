@@ -28,12 +28,14 @@ export function widthOf(words, weight = 400) {
   return widths.get(id);
 }
 
-// Words that fit into so many pixels: all of them, or what stands before the first dot; else nothing.
+// Words that fit into so many pixels: all of them, what stands before the first dot or bracket, or that without its sign;
+// else nothing.
 export function fitted(words, room, size = TYPE, weight = 400) {
   const wide = (some) => (widthOf(some, weight) * size) / SMALL;
   if (wide(words) <= room) return words;
-  const shorter = words.split(" · ")[0];
-  return shorter !== words && wide(shorter) <= room ? shorter : "";
+  const first = words.split(/ [·(]/)[0];
+  const shorter = [first, first.replace(/^[+×] /, "")].find((some) => wide(some) <= room);
+  return shorter !== words && shorter ? shorter : "";
 }
 
 export function fillShape(context, points, colour) {

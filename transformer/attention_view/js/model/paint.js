@@ -156,9 +156,10 @@ function paintBlock(context, picture, part) {
 }
 
 // Its name in the middle, and below it what goes in and out, where there is room.
+const nameSize = (h) => Math.min(TYPE, Math.max(9, h * 0.62));
 function paintName(context, { theme, lengths }, part, [x, y, w, h]) {
   if (h < 10) return;
-  const size = Math.min(TYPE, Math.max(9, h * 0.62));
+  const size = nameSize(h);
   const room = w - 6;
   const narrow = part.type === "norm" && !fitted(part.block.name, Math.max(w, h) - 6, size, 650);
   const lines = [narrow ? "norm" : part.block.name];
@@ -543,6 +544,26 @@ function paintLooks(context, picture) {
       context.lineWidth = 0.6 + 2.4 * weight;
       faded(context, 0.15 + 0.75 * weight, () => stroke(context, [hx + hw / 2, hy + hh - 2], to));
     });
+  }
+  if (lines) nameAgain(context, picture);
+}
+
+// The names that lines run over, each on a ground of its own.
+function nameAgain(context, picture) {
+  const { places } = picture;
+  const layers = places.parts.filter(({ type }) => type === "stack");
+  const inside = layers.flatMap(({ id, block }) =>
+    block.layers.flatMap((_, layer) => places.partsOf(places.layer(id, layer))),
+  );
+  for (const part of [...places.parts, ...inside]) {
+    if (["stack", "tokens", "sum", "attention", "answer"].includes(part.type)) continue;
+    const [x, y, w, h] = screenOf(picture, part.box);
+    const name = isSeen([x, y, w, h], picture.size) && fitted(part.block.name, w - 6, nameSize(h), 650);
+    if (!name || h < 10 || h > 3.1 * TYPE) continue;
+    const wide = (widthOf(name, 650) * nameSize(h)) / SMALL + 4;
+    context.fillStyle = coloursOf(picture, part)[0];
+    context.fillRect(x + (w - wide) / 2, y + 2, wide, h - 4);
+    paintName(context, picture, part, [x, y, w, h]);
   }
 }
 
