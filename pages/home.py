@@ -33,7 +33,8 @@ RED, NOW = "I like red wine.", "We have to go home now."
 SELECTION = {**OPENINGS["translation"].selection, "view": "model"}
 PLAYS = 3  # steps that it takes by itself
 # the link of a card reaches over all of it
-CARD = """@media (min-width: 481px) { .st-key-home_title h1 { font-size: var(--display); line-height: 48px; white-space: normal; } }
+CARD = """.st-key-home_title h1 { white-space: normal; }
+@media (min-width: 481px) { .st-key-home_title h1 { font-size: var(--display); line-height: 48px; } }
 [class*=st-key-home_card_] { position: relative; gap: 0; }
 [class*=st-key-home_card_]:hover { border-color: var(--accent); }
 [class*=st-key-home_card_] [data-testid=stElementContainer]:has(a) { position: static; }

@@ -12,6 +12,7 @@ import orjson
 
 from transformer.config import KINDS
 from transformer.jobs.run_files import is_number, replace
+from transformer.model.sites import label
 
 EVENTS_FILE = "events.jsonl"
 MOST_BYTES, MOST_EVENTS, LONGEST = 4_000_000, 5_000, 200  # read of a file, and characters of a text
@@ -36,12 +37,12 @@ class Event(TypedDict):
 
 
 def sentence(event: Event) -> str:
-    """An event as a line of a list: "cross 1.3 looks at the word to be written from step 900 on"."""
+    """An event as a line of a list: "X1H3 looks at the word to be written from step 900 on"."""
     step, until = event["step"], event["until"]
     if event["alert"]:
         return f"step{'s' * (until is not None)} {step:,}{'' if until is None else f' to {until:,}'}: {event['words']}"
     since = "from the start" if step == 0 else f"from step {step:,}"
-    return f"{event['kind']} {event['layer']}.{event['head']} {event['words']} {since} " + (
+    return f"{label(event['kind'], event['layer'], event['head'])} {event['words']} {since} " + (
         "on" if until is None else f"to {until:,}")
 
 

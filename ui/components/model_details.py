@@ -103,7 +103,7 @@ def _show_products(source: Step | Reading, selection: Selection, pair: tuple[int
         st.html(figures.products_table(
             "weight", "row", list(zip(weights.tolist(), row.tolist(), strict=True))[:MOST_PRODUCTS],
             label="what one number is made of",
-            caption=f"Number {number} of the query of “{query}” in {kind} {figures.head_label(layer, head)}: the "
+            caption=f"Number {number} of the query of “{query}” in {kind}, {figures.head_label(layer, head)}: the "
                     f"products{made} add up to {float(weights @ row) + (bias or 0):.6g}; the model has {value:.6g}."
                     + _cut(len(weights))))
         return
@@ -114,7 +114,7 @@ def _show_products(source: Step | Reading, selection: Selection, pair: tuple[int
     st.html(figures.products_table(
         "query", "key", list(zip(*(vector.tolist() for vector in both), strict=True))[:MOST_PRODUCTS],
         label="what a score is made of",
-        caption=f"The query of “{query}” times the key of “{key}” in {kind} {figures.head_label(layer, head)}: the "
+        caption=f"The query of “{query}” times the key of “{key}” in {kind}, {figures.head_label(layer, head)}: the "
                 f"products add up to {float(both[0] @ both[1]):.6g}." + _cut(len(both[0]))))
 
 

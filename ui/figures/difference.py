@@ -98,7 +98,7 @@ def difference_tiles(first: np.ndarray, second: np.ndarray, queries: Sequence[st
     difference = first.astype(np.float64) - second
     limit = max(float(np.abs(difference).max()), LEAST)
     labels = [[f"<b>{axis_label(query)}</b> looks at <b>{axis_label(key)}</b>" for key in keys] for query in queries]
-    text = np.array([[[[f"layer {layer} · head {head}<br>{label}" for label in row] for row in labels]
+    text = np.array([[[[f"layer {layer}, head {head}<br>{label}" for label in row] for row in labels]
                       for head in range(heads)] for layer in layers], dtype=object)
     tall, wide = rows + GAP, columns + GAP
     heatmap = {

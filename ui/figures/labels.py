@@ -95,7 +95,7 @@ def markdown_text(text: str) -> str:
 
 def head_label(layer: int, head: int) -> str:
     """The name of a head, counted from 0 as in the arrays, the tables and the link."""
-    return f"layer {layer} · head {head}"
+    return f"layer {layer}, head {head}"
 
 
 def _visible(char: str) -> str:

@@ -52,7 +52,7 @@ function headParts(kind, page, heads, change) {
       const place = { kind, layer, head };
       const isOff = heads.some(samePlace(place));
       const button = part("button", { type: "button", textContent: head, ariaPressed: isOff });
-      button.ariaLabel = `${kind} layer ${layer} head ${head} off`;
+      button.ariaLabel = `${kind}, layer ${layer}, head ${head} off`;
       button.title = isOff ? "off: click to switch it on" : "click to switch it off";
       button.dataset.name = `${kind}:${layer}:${head}`;
       button.onclick = () => {

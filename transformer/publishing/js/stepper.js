@@ -163,7 +163,7 @@ export class Stepper {
     const row = newestRow(source, selection, head);
     const most = row.indexOf(row.reduce((a, b) => Math.max(a, b)));
     const { of, layer } = selection;
-    const which = { head: `layer ${layer} · head ${selection.head}`, rollout: "the rollout" }[of] ?? "the mean";
+    const which = { head: `layer ${layer}, head ${selection.head}`, rollout: "the rollout" }[of] ?? "the mean";
     const chance = inPercent(probabilityOf(step, step.id, this.sampling));
     const key = spoken(source.axes(selection.kind)[1][most]);
     const token = `${spoken(this.opened.tokenizer.piece(step.id))}, ${chance}`;

@@ -153,7 +153,7 @@ def _ask(moment: Moment, of: str) -> str:
         where = "after your text" if moment.opened.ckpt.config.task == "text" else "for your sentence"
         return f"Which token does the model think is most likely to come next {where}?"
     kind, layer, head = head_of(moment.opened, moment.source)
-    return f"Where does head {head} of layer {layer} ({kind}) look most in your sentence?"
+    return f"Where does {kind}, layer {layer}, head {head} look most in your sentence?"
 
 
 def _said(asked: int, of: int) -> str:

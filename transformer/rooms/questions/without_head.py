@@ -45,7 +45,7 @@ class WithoutHead(Choice):
         kind, layer, head = place
         asks = "What does the model say next" if isinstance(source, Step) else "Which class does the model choose"
         return self.record(moment, key, choices=called, pieces=isinstance(source, Step),
-                           ask=f"{asks} if {kind} head {layer}.{head} is switched off?")
+                           ask=f"{asks} if head {label(kind, layer, head)} is switched off?")
 
 
 @torch.no_grad()

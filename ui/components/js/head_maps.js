@@ -141,7 +141,7 @@ function mapOf(view, card, map, number) {
 function cellOf({ data, numbered, pick }, card, map, { number, layer, head }) {
   const shade = map.shades[layer][head];
   const words = map.texts[layer][head];
-  const hint = map.hints?.[layer][head] ?? `${card.kind}, layer ${layer} · head ${head}, ${map.caption}: ${words}`;
+  const hint = map.hints?.[layer][head] ?? `${card.kind}, layer ${layer}, head ${head}, ${map.caption}: ${words}`;
   const scale = card.scale.diverging ? "diverging" : "ramp";
   const place = `${card.kind}:${layer}:${head}`;
   const chosen = place === data.chosen?.join(":");

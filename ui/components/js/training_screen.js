@@ -97,6 +97,7 @@ function build(root) {
     accuracy: figure("accuracy"),
     events: block("events"),
     range: part("input", { type: "range", min: 0, max: 1, step: "any", ariaLabel: "Training step" }),
+    ticks: part("div", { className: "ticks", ariaHidden: "true", title: "Steps, on a logarithmic scale" }),
     playing: block("playing"),
     after: block("after"),
     note: part("p", { className: "note" }),
@@ -116,7 +117,7 @@ function build(root) {
   const named = (element, name) => Object.assign(element.dataset, { part: name }) && element;
   const left = block("left", now, source, named(loss, "loss"), named(accuracy, "accuracy"), named(events, "events"));
   const right = block("right", bar, headTitle, named(room, "head"), readout, named(parts.written, "written"));
-  const steps = named(block("steps", parts.playing, range, parts.after), "steps");
+  const steps = named(block("steps", parts.playing, block("track", range, parts.ticks), parts.after), "steps");
   parts.screen = block("screen", left, right, steps);
   const figures = parts.measures.map((one) => part("figure", {}, one.words, one.canvas));
   const all = block("all", parts.gridTitle, grid, parts.legend);

@@ -144,7 +144,7 @@ def _show_list(page: str, roles: HeadRoles, measure: str, ranked: list[Head], ch
         key, (value, random) = f"{page}_found_{label(*head)}", values[head]
         at, mark = (f"{100 * max(0.0, min(1.0, one / most)):.2f}%" for one in (value, random))
         style.append(f".st-key-{key} button {{ --at: {at}; --place: {mark}; }}")
-        name = f"{head[0]} {head[1]}.{head[2]}" if len(roles.values) > 1 else figures.head_label(*head[1:])
+        name = label(*head) if len(roles.values) > 1 else figures.head_label(*head[1:])
         st.button(f"**{name}** {figures.part_of_one(value)} · untrained {figures.part_of_one(random)}", key=key,
                   type="primary" if head == chosen else "secondary", on_click=partial(_take, page, head),
                   width="stretch")

@@ -147,7 +147,7 @@ def _show_head(page: str, prediction: Prediction, effect: DirectEffect, query: Q
                f"to predict “{prediction.name(prediction.token)}”")
     st.html(figures.bar_table(
         _keys(prediction, kind), {"weight": weights},
-        caption_of(prediction.ckpt, f"Where {kind} {figures.head_label(layer, head)} looks", purpose),
+        caption_of(prediction.ckpt, f"Where {kind}, {figures.head_label(layer, head)} looks", purpose),
         dark=dark, corner="key"))
     link = prediction.link(kind, layer, head)
     if link is not None:

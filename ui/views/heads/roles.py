@@ -17,6 +17,7 @@ from transformer.formatting import how_many
 from transformer.measures.catalogue import BY_NAME
 from transformer.measures.totals import ENOUGH
 from transformer.model.masks import allowed_keys
+from transformer.model.sites import label
 from transformer.text.tokenizer import Tokenizer
 from ui import figures
 from ui.choices.head import head_in_range, origin, plain_name
@@ -318,7 +319,7 @@ def _listed(roles: HeadRoles, kind: Kind, name: str, tokenizer: Tokenizer | None
             heads: list[tuple[int, int]]) -> str:
     """The strongest heads that a measure names; if there are more, their number, and where they rest."""
     value = roles.values[kind][name]
-    strongest = ", ".join(f"{layer}.{head} ({value[layer, head]:.2f})" for layer, head in heads[:NAMED])
+    strongest = ", ".join(f"{label(kind, layer, head)} ({value[layer, head]:.2f})" for layer, head in heads[:NAMED])
     if len(heads) <= NAMED:
         return strongest
     firsts = {getattr(one, "tgt" if kind == "decoder" else "src")[0] for one in roles.sentences}
@@ -349,7 +350,7 @@ def _show_numbers(page: str, roles: HeadRoles, kind: Kind, layer: int, head: int
          for after, values in (("", roles.values), (", random weights", roles.untrained))},
         caption=f"Means over queries, {kind}. {source}", label="roles of the heads"))
     st.html(figures.plain_table(
-        ["measure", f"{kind} {figures.head_label(layer, head)}", "random weights", "uniform", "queries"],
+        ["measure", f"{kind}, {figures.head_label(layer, head)}", "random weights", "uniform", "queries"],
         [[BY_NAME[name].title, f"{roles.values[kind][name][layer, head]:.4f}",
           f"{roles.untrained[kind][name][layer, head]:.4f}", f"{roles.even[kind][name]:.4f}",
           f"{roles.queries[kind][name]:,}"] for name in names], label="the chosen head", numbers=(1, 2, 3, 4)))

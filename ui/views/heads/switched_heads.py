@@ -15,6 +15,7 @@ from transformer.formatting import how_many
 from transformer.inference.decoding import Step, steps
 from transformer.inference.reading import Reading, attend
 from transformer.model.changes import Change
+from transformer.model.sites import label
 from transformer.openings import reads_examples
 from transformer.text.word_pieces import labelled
 from ui import figures
@@ -42,7 +43,7 @@ class Demonstration:
 
     @property
     def label(self) -> str:
-        return f"{self.text} · {self.head.kind} {self.head.layer}.{self.head.head} off"
+        return f"{self.text} · {label(self.head.kind, self.head.layer, self.head.head)} off"
 
 
 # For the checkpoint that comes with the app; a test has the translation without each head.
@@ -75,7 +76,7 @@ class Both:
     """A text read with all heads, and with some switched."""
 
     ckpt: Checkpoint
-    name: str  # the switched heads, such as “without cross 1.3”
+    name: str  # the switched heads, such as “without X1H3”
     readings: tuple[Step, Step] | tuple[Reading, Reading]  # the same tokens, read both ways
     change: PathChange | None = None  # of a model that writes
 
@@ -118,11 +119,11 @@ def show_chances(page: str, both: Both, *, dark: bool) -> None:
 def _show_paths(page: str, ckpt: Checkpoint, change: PathChange, *, name: str) -> None:
     """Both paths, the first token that differs and the candidates there."""
     before, after, differs, named = change.before, change.after, change.differs, figures.markdown_text(name)
-    for title, path, label in ((BEFORE, before, "tokens before"), (name, after, "tokens after")):
-        with st.container(key=f"{page}_path_{label.split()[-1]}", gap="xsmall"):
+    for title, path, said in ((BEFORE, before, "tokens before"), (name, after, "tokens after")):
+        with st.container(key=f"{page}_path_{said.split()[-1]}", gap="xsmall"):
             st.markdown(f"**{figures.markdown_text(title.capitalize())}**")
             st.text(path[-1].output or "(nothing)")
-            st.html(figures.token_chips(labelled([step.piece for step in path], ckpt.tokenizer), label=label,
+            st.html(figures.token_chips(labelled([step.piece for step in path], ckpt.tokenizer), label=said,
                                         predicted=differs))
             if ckpt.config.encoder_layers and not ckpt.config.ends(path[-1].id):
                 st.caption(f"Cut off after {len(path)} tokens: the model had not ended.")
@@ -436,7 +437,7 @@ def _read_both(page: str, ckpt: Checkpoint, text: str, change: list[Change]) -> 
 
 
 def name_of(chosen: tuple[Head, ...], what: str) -> str:
-    """The switched heads, such as “without cross 1.3”."""
+    """The switched heads, such as “without X1H3”."""
     one = chosen[0]
-    heads = f"{one.kind} {one.layer}.{one.head}" if len(chosen) == 1 else how_many(len(chosen), "head")
+    heads = label(one.kind, one.layer, one.head) if len(chosen) == 1 else how_many(len(chosen), "head")
     return f"without {heads}" if what == "off" else f"with {heads} uniform"

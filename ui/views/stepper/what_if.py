@@ -181,7 +181,7 @@ def _menu(page: str, step: Step | Reading, selection: Selection) -> None:
     queries, keys = step.axes(kind)
     weights = step.attended(kind, slice(layer, layer + 1), slice(head, head + 1))[1][0, 0]
     query, key = _pair(step, selection) or (len(queries) - 1, int(weights[-1].argmax()))
-    one, name = label(kind, layer, head), f"{kind} {figures.head_label(layer, head)}"
+    one, name = label(kind, layer, head), f"{kind}, {figures.head_label(layer, head)}"
     looks, seen = (figures.markdown_text(figures.plain_label(token)) for token in (queries[query], keys[key]))
     visible = [at for at, allowed in enumerate(step.mask(kind, layer)[query].tolist()) if allowed]
 

@@ -28,8 +28,8 @@ export function widthOf(words, weight = 400) {
   return widths.get(id);
 }
 
-// Words that fit into so many pixels: all of them, what stands before the first dot or bracket, or that without its sign;
-// else nothing.
+// Words that fit into so many pixels: all of them, what stands before a dot or bracket, or that without its sign; else
+// nothing.
 export function fitted(words, room, size = TYPE, weight = 400) {
   const wide = (some) => (widthOf(some, weight) * size) / SMALL;
   if (wide(words) <= room) return words;

@@ -41,7 +41,10 @@ function asItIs(model, node) {
     return { name, sentence: `${name} of the ${node.kind}: ${names}; ${takes}.` };
   }
   if (node.type === "head")
-    return { name: `${kindName(node.kind)} head ${node.head}`, sentence: headSentence(model, node) };
+    return {
+      name: `${kindName(node.kind)}, layer ${node.layer}, head ${node.head}`,
+      sentence: headSentence(model, node),
+    };
   if (node.type === "cell") return { name: pairName(model, node), sentence: cellSentence(model, node) };
   if (node.type === "number") {
     const sentence = numberSentence(model, node);
@@ -84,7 +87,7 @@ function headSentence({ view, tokens, lengths }, node) {
   const { message } = view;
   const { block } = node;
   const { heads } = block;
-  const name = `${kindName(node.kind)} head ${node.head} of layer ${node.layer}`;
+  const name = `${kindName(node.kind)}, layer ${node.layer}, head ${node.head}`;
   const rows = shapesOf(block, lengths);
   const memory = `${lengths.S} × ${block.takes[1].toLocaleString("en")}`;
   const reads =

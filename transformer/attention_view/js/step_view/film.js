@@ -84,7 +84,7 @@ function paintWords(context, message, theme, selection, at) {
   const large = { colour: theme.ink, weight: 650, size: DISPLAY };
   text(context, endOf(typed.replaceAll("\n", " ↵ ")), EDGE, 36, { ...large, weight: 400, size: TITLE });
   text(context, endOf(`→ ${outputs[at].replaceAll("\n", " ↵ ")}`), EDGE, 80, large);
-  const head = `${kindName(selection.kind)} attention, layer ${selection.layer} · head ${selection.head}`;
+  const head = `${kindName(selection.kind)} attention, layer ${selection.layer}, head ${selection.head}`;
   text(context, `${head} · ${checkpoint} · step ${at}`, EDGE, 122, { colour: theme.muted, size: BODY });
 }
 

@@ -14,7 +14,7 @@ const LINES = "Hover over a token to see only its lines, with their weights. Dou
 
 export const layerName = (view, at = view.selection.layer) => `layer ${numbered(infoOf(view), "layers", at)}`;
 export const headName = (view, at = view.selection.head) => `head ${numbered(infoOf(view), "heads", at)}`;
-export const headWords = (view, [layer, head]) => `${layerName(view, layer)} · ${headName(view, head)}`;
+export const headWords = (view, [layer, head]) => `${layerName(view, layer)}, ${headName(view, head)}`;
 
 function named(view) {
   const { selection } = view;

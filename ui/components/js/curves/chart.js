@@ -206,6 +206,8 @@ const seriesOf = ({ label, colour, width = 2, alpha = 1, dash }, scale) => ({
   points: { show: false },
 });
 
+const BETWEEN_FLAGS = 9; // px
+
 // Marks at the top, the step that is looked at, and the figures that curves are held against.
 function drawOver(chart, plot) {
   const { ctx: context, bbox } = plot;
@@ -226,13 +228,16 @@ function drawOver(chart, plot) {
     context.fillText(wide, bbox.left + bbox.width - 4 * ratio, y + (under ? 4 : -3) * ratio);
   }
   context.setLineDash([]);
-  for (const mark of marks) {
+  let flagged = -Infinity;
+  for (const mark of [...marks].sort((one, other) => one.at - other.at)) {
     const x = plot.valToPos(mark.at, "x", true);
     if (!(x >= bbox.left && x <= bbox.left + bbox.width)) continue;
     context.globalAlpha = 0.45;
     line(context, mark.colour, [x, bbox.top], [x, bbox.top + bbox.height]);
     context.globalAlpha = 1;
+    if (x - flagged < BETWEEN_FLAGS * ratio) continue; // it would lie over the one before
     flag(context, mark.colour, x, bbox.top, ratio);
+    flagged = x;
   }
   if (chart.at !== null) {
     const x = plot.valToPos(chart.at, "x", true);

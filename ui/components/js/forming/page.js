@@ -109,10 +109,29 @@ function describe(view) {
 
 function drawRange(view) {
   const { parts, message, last } = view;
-  if (!view.ranging) parts.range.value = Math.log1p(stepOf(view)) / Math.log1p(Math.max(1, last));
+  const at = (step) => Math.log1p(step) / Math.log1p(Math.max(1, last));
+  if (!view.ranging) parts.range.value = at(stepOf(view));
+  drawTicks(parts.ticks, last, at);
   const loss = lossWords(view);
   const snapshot = `snapshot ${indexOf(view) + 1} of ${message.steps.length}`;
   parts.range.setAttribute("aria-valuetext", `${stepWords(view)}, ${snapshot}${loss ? `, ${loss}` : ""}`);
+}
+
+const APART = 0.09; // of the track, between two of its numbers
+
+// The powers of ten on the track, which is logarithmic, and its ends.
+function drawTicks(ticks, last, at) {
+  if (ticks.dataset.last === String(last)) return;
+  ticks.dataset.last = last;
+  const steps = [0];
+  for (let step = 10; at(step) < 1 - APART; step *= 10) steps.push(step);
+  ticks.replaceChildren(
+    ...[...steps, last].map((step) => {
+      const tick = part("span", { textContent: thousands(step) });
+      tick.style.setProperty("--at", at(step).toFixed(4));
+      return tick;
+    }),
+  );
 }
 
 function drawGrid(view) {
@@ -218,14 +237,14 @@ export function tellHead(view, [layer, head]) {
   const values = shown.map(({ row }) => measured(view, step, row, layer, head));
   const words = shown.map(({ title }, i) => `${title.toLowerCase()} ${valued(values[i])}`).join(" · ");
   const marks = Object.fromEntries(shown.map(({ name }, i) => [name, values[i]]));
-  const where = `layer ${layer} · head ${head} at ${stepWords(view)}`;
+  const where = `layer ${layer}, head ${head} at ${stepWords(view)}`;
   say(view.parts.readout, `${where}: ${words}`, { kind: view.selection.kind, layer, head, step, ...marks });
 }
 
 // A line of a measure, at the step that the pointer is nearest to.
 export function tellLine(view, { row, name, title }, [layer, head], step) {
   const value = measured(view, step, row, layer, head);
-  const words = `layer ${layer} · head ${head}: ${title.toLowerCase()} ${valued(value)} at step ${thousands(step)}`;
+  const words = `layer ${layer}, head ${head}: ${title.toLowerCase()} ${valued(value)} at step ${thousands(step)}`;
   say(view.parts.readout, words, { kind: view.selection.kind, layer, head, step, [name]: value });
 }
 

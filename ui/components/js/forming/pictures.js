@@ -73,7 +73,7 @@ export function overMeasure(view, context, plot, { row }) {
   const over = view.over ?? view.at;
   if (over) {
     paintCurve(context, plot, curveOf(view, row, over), { colour: theme.ink, width: 2 });
-    const words = `layer ${over[0]} · head ${over[1]}: ${valued(measured(view, step, row, ...over))}`;
+    const words = `layer ${over[0]}, head ${over[1]}: ${valued(measured(view, step, row, ...over))}`;
     text(context, words, plot.left + 6, plot.top, { colour: theme.ink, weight: 650 });
   }
   paintCurve(context, plot, curveOf(view, row, [selection.layer, selection.head]), { colour: theme.mark, width: 3 });

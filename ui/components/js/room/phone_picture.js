@@ -89,7 +89,7 @@ function titleOf({ selection, info, layer }) {
   const at = `layer ${numbered(info, "layers", selection.layer)}`;
   if (layer) return `${kind}, ${at}`;
   if (selection.of !== "head") return `${kind}, ${OF[selection.of](info, selection)}`;
-  return `${kind}, ${at} · head ${numbered(info, "heads", selection.head)}`;
+  return `${kind}, ${at}, head ${numbered(info, "heads", selection.head)}`;
 }
 
 const stageOfWeights = (weights) => ({ values: weights, low: 0, high: 1, signed: false });

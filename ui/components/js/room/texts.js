@@ -115,7 +115,7 @@ const bare = (piece) => piece.replace(/^▁/, "") || piece;
 
 // One head switched off.
 export function withoutHead({ kind, layer, head, who, votes, token, before, after, same, instead, output, as_it_is }) {
-  const off = `Without ${kind} head ${head} of layer ${layer} (${WHOSE_HEAD[who](votes)})`;
+  const off = `Without ${kind}, layer ${layer}, head ${head} (${WHOSE_HEAD[who](votes)})`;
   const change = `“${bare(token)}” goes from ${inPercent(before)} to ${inPercent(after)}`;
   const next = same ? "" : `; “${bare(instead)}” would be likeliest`;
   const text = output && output !== as_it_is ? ` The text would be: “${output}”` : "";
