@@ -171,7 +171,7 @@ def test_evidence_on_the_shipped_translator_agrees_on_one_sentence_and_not_on_an
     red = why(inputs_of_step(step), tuned=read_tuned_lens(ckpt))
     assert red.agrees
     assert red.heads.direct == red.heads.needed == Head("cross", 1, 1)
-    tokens = red.read.labels("src")
+    tokens = red.read.pieces("src")
     assert {tokens[at] for by, at in red.tokens.first.items() if by != "input"} == {"▁red"}
     *_, step = transformer.steps(ckpt, "I am cold.", max_steps=4)
     cold = why(inputs_of_step(step), tuned=read_tuned_lens(ckpt))

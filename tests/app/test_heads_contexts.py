@@ -63,7 +63,7 @@ def test_the_contexts_are_those_of_the_library(name, kind, measure, by, made, vi
     scores = score_heads(ckpt, held_out_sentences(ckpt, limit=50))
     found = head_contexts(ckpt, scores, kind, 0, 1, "peak" if by == "peak" else measure)
     assert shown(at) == said(found) and len(found.contexts) > 12
-    assert f"## {kind.capitalize()}, layer 0 · head 1" in values(at, "markdown")
+    assert f"## {kind.capitalize()}, layer 0, head 1" in values(at, "markdown")
     assert f"{name}: {len(scores.sentences)} " in words(at, "caption")
     low, _ = found.edges[-1]
     assert f"**Highest fifth** of queries: {'largest weight' if by == 'peak' else ''}" in words(at)
@@ -97,7 +97,7 @@ def test_a_head_of_the_list_is_chosen_and_in_the_link(made, visit_contexts):
     press(at, "heads_found_E0H1")
     chosen = {"role": "first", "role_kind": "encoder", "role_layer": "0", "role_head": "1"}
     assert chosen.items() <= at.query_params.items()
-    assert "## Encoder, layer 0 · head 1" in words(at)
+    assert "## Encoder, layer 0, head 1" in words(at)
     assert shown(visit_contexts(ckpt, **chosen)) == shown(at)
 
 
@@ -149,7 +149,7 @@ def test_the_roles_lead_to_a_head_s_contexts_which_are_read_once_for_all_heads_a
                role_sample="50")
     press(at, "heads_to_contexts")
     assert at.query_params["view"] == "contexts" and at.query_params["role"] == "first"
-    assert "## Decoder, layer 1 · head 0" in words(at) and shown(at)
+    assert "## Decoder, layer 1, head 0" in words(at) and shown(at)
     monkeypatch.setattr("ui.views.heads.contexts.score_heads", None)
     assert shown(visit_contexts(made("writer"), role="first", role_layer="1", role_head="1"))
     at = visit_contexts(made("writer"), role="induction")

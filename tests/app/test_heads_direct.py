@@ -82,7 +82,7 @@ def test_the_head_chosen_shows_where_the_predictions_query_looks(open_page, ship
     for layer, head in ((1, 2), (0, 1)):
         put(at, "heads_effect", (kind, layer, head))
         expected = said_at(ckpt, text, index).attentions[kind][layer, head, -1].tolist()
-        assert bars(at, f"Where {kind} layer {layer} · head {head}")["weight"] == pytest.approx(expected, abs=1e-5)
+        assert bars(at, f"Where {kind} layer {layer}, head {head}")["weight"] == pytest.approx(expected, abs=1e-5)
     assert at.query_params["effect"] == f"{kind}-0-1"
 
 
@@ -115,7 +115,7 @@ def test_a_classifier_says_which_head_speaks_for_a_class(open_page, shipped, vis
     expected = float(logits[ckpt.classes.index("JULIET")] - logits[best])
     assert stated(at)[-1] == pytest.approx(expected, abs=2e-3)
     assert sum(bars(at, "All parts")["adds"]) == pytest.approx(expected, abs=2e-3)
-    assert sum(bars(at, "Where encoder layer 1 · head 2")["weight"]) == pytest.approx(1, abs=1e-4)
+    assert sum(bars(at, "Where encoder, layer 1, head 2")["weight"]) == pytest.approx(1, abs=1e-4)
     (link,) = [link.proto for link in at.get("page_link")]
     there = visit("classify", **dict(parse_qsl(link.query_string)))
     assert there.query_params["class"] == "JULIET"

@@ -47,7 +47,7 @@ def test_the_numbers_are_those_of_the_library(open_page, shipped):
         places = [said[heading].find(number) for number in numbers]
         assert -1 not in places and places == sorted(places), heading
     for one, heading in ((story.wrote.head, "Written by"), (without.tried[0].head, "Without it")):
-        assert f"ross-attention layer {one.layer} · head {one.head}" in said[heading]
+        assert f"ross, layer {one.layer}, head {one.head}" in said[heading]
 
 
 MODELS = {  # what a story differs by, in a model and in an address

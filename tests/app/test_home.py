@@ -1,6 +1,5 @@
 """The front page."""
 
-import json
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -36,7 +35,7 @@ def led_to(at: AppTest, visit, sign: str, page: str) -> AppTest:
 
 
 def test_every_page_is_there_in_its_group_with_its_description(at):
-    named = [link.proto for link in at.get("page_link") if not link.proto.query_string]
+    named = [link.proto for link in at.get("page_link") if link.proto.label.startswith("**")]
     assert [(link.page, link.label) for link in named] == [(page.name, f"**{page.title}**") for page in PAGES.values()]
     assert [heading.value for heading in at.header] == list(GROUPS)
     assert {markdown_text(page.sentence) for page in PAGES.values()} <= {text.value for text in at.caption}
@@ -62,26 +61,21 @@ def test_the_step_shown_opens_on_translate(at, visit):
 
 
 @pytest.mark.parametrize("step", [0, 5])
-def test_the_whole_model_of_the_step_shown_goes_along_and_opens_on_translate(at, visit, shipped, step):
+def test_the_whole_model_is_the_picture_and_its_step_opens_on_translate(at, visit, shipped, step):
     if step:
         move(at, "home", step, number=1)
-    (card,) = components(at, "model_card")
-    assert json.loads(card.json)["leads"] == "home_whole_link"
     header, arrays = picture(at)
-    assert header["selection"]["view"] == "lines"
+    assert (header["selection"]["view"], header["selection"]["level"]) == ("model", "whole")
     *_, expected = transformer.steps(shipped("translate"), RED, max_steps=step + 1)
     np.testing.assert_allclose(arrays["norms/decoder"], carried(expected)["decoder"].norms, rtol=1e-4)
-    opened = led_to(at, visit, "view=model", "translate")
-    assert {"text": RED, "step": str(step), "view": "model"}.items() <= opened.query_params.items()
-    there, numbers = picture(opened)
-    assert there["model"]["token"] == header["model"]["token"]
-    np.testing.assert_allclose(numbers["norms/decoder"], arrays["norms/decoder"], rtol=1e-5)
+    opened = led_to(at, visit, "text=", "translate")
+    assert {"text": RED, "step": str(step)}.items() <= opened.query_params.items()
+    assert "view" not in opened.query_params
 
 
 def test_a_presented_front_page_has_its_step_view_alone(visit):
     at = visit("home", present="1")
-    assert not components(at, "model_card")
-    assert "model" not in picture(at)[0]
+    assert picture(at)[0]["large"] and not [link for link in at.get("page_link") if "**" in link.proto.label]
 
 
 def test_the_last_picture_leads_to_the_cards_of_quick_tasks(at, visit):

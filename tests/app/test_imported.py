@@ -150,7 +150,7 @@ def test_many_heads_that_rest_on_one_token_are_counted_and_the_token_named(tiny_
     heads = [divmod(at, 4) for at in range(11, 4, -1)]
     listed = _listed(found, "encoder", "first", tiny_tokenizer, heads)
     name = plain_label(tiny_tokenizer.piece(first))
-    assert listed.startswith(f"7 of 12 heads: a sink on {name}; strongest 2.3 (0.99), 2.2 (")
+    assert listed.startswith(f"7 of 12 heads: a sink on {name}; strongest E2H3 (0.99), E2H2 (")
     assert listed.count(" (") == 4
     assert "sink" not in _listed(found, "encoder", "end", tiny_tokenizer, heads)
-    assert _listed(found, "encoder", "first", tiny_tokenizer, heads[:2]) == "2.3 (0.99), 2.2 (0.92)"
+    assert _listed(found, "encoder", "first", tiny_tokenizer, heads[:2]) == "E2H3 (0.99), E2H2 (0.92)"

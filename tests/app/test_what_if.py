@@ -89,7 +89,7 @@ def test_a_link_opens_changed_and_the_first_difference_is_marked(open_page, ship
     change = transformer.scale("X1H1", 0)
     at = open_page(text="I am cold.", change=json.dumps([change.to_json()]))
     assert shown(at, "tokens changed")[:2] == ["Je", "suis"] and shown(at, "tokens as it is")[0] == "J"
-    assert "cross layer 1 · head 1 off" in [button.label for button in at.button]
+    assert "cross, layer 1, head 1 off" in [button.label for button in at.button]
     assert 'class="predicted" data-position="0"' in table_of(at, "tokens changed")
     assert changes(at) == [change.to_json()]
 

@@ -142,7 +142,7 @@ def test_choosers_change_the_picture_and_the_link(look, options, ckpt):
     grid.scroll_into_view_if_needed()
     box = grid.bounding_box()
     page.mouse.click(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.75)
-    expect(title).to_contain_text("layer 1 · head 3")
+    expect(title).to_contain_text("layer 1, head 3")
     reached(page, layer=1, head=3)
     view.get_by_role("radio", name="Encoder").click()
     view.get_by_label("Layer", exact=True).select_option("2")
@@ -161,7 +161,7 @@ def test_choosers_change_the_picture_and_the_link(look, options, ckpt):
     reached(page, of=None)
     view.get_by_label("Stage", exact=True).select_option("moved")
     reached(page, stage="moved")
-    expect(title).to_have_text("Encoder attention, layer 2 · head 3: what it moves: weight × ‖value·W_O‖")
+    expect(title).to_have_text("Encoder attention, layer 2, head 3: what it moves: weight × ‖value·W_O‖")
     expect(view.locator(".why")).to_be_empty()
     opener = page.get_by_role("button", name="Options")
     view.get_by_label("Stage", exact=True).focus()
@@ -174,7 +174,7 @@ def test_choosers_change_the_picture_and_the_link(look, options, ckpt):
 def test_lines_are_of_the_heads_switched_and_of_the_one_chosen_among_the_small_ones(look):
     page = look(layer=1, head=3)
     page.locator(".attention-view").get_by_role("radio", name="Lines").click()
-    expect(page.locator(".attention-view .main h2")).to_have_text("Cross attention, layer 1 · head 3")
+    expect(page.locator(".attention-view .main h2")).to_have_text("Cross attention, layer 1, head 3")
     reached(page, view="lines", lit=3)  # those of the head in focus
     page.locator(".attention-view .heads .all").click()
     expect(page.locator(".attention-view .main h2")).to_have_text("Cross attention, layer 1")
@@ -210,7 +210,7 @@ def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt
         name, files[kind] = saved(page, lambda kind=kind: chooser.select_option(kind))
         assert name == f'{"-".join([ckpt.id, "cross", "layer1", "head3", "weights", *shade])}.{ending}'
     rows, said = table_of(files["csv"])
-    for part in (ckpt.id, f"training step {ckpt.description.step:,}", TEXT, "layer 1 · head 3"):
+    for part in (ckpt.id, f"training step {ckpt.description.step:,}", TEXT, "layer 1, head 3"):
         assert part in "".join(said)
         assert part in files["svg"].decode("utf-8")
     found = np.array([row[1:] for row in rows[1:]], float)
@@ -219,7 +219,7 @@ def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt
     assert files["png-light"].startswith(b"\x89PNG")
     words = pdf_words(files["pdf"])
     assert f"{ckpt.id} · training step {ckpt.description.step:,} · text: {TEXT}" in " ".join(words)
-    assert "Cross attention, layer 1 · head 3: weights (softmax)" in words
+    assert "Cross attention, layer 1, head 3: weights (softmax)" in words
 
     with np.load(io.BytesIO(saved(page, page.get_by_role("button", name="Save the numbers").click)[1])) as numbers:
         assert json.loads(str(numbers["about"]))["checkpoint"] == ckpt.id
@@ -289,7 +289,7 @@ def test_the_saved_page_works_without_a_network(look, alone, ckpt, tmp_path):
     file.write_bytes(saved(page, page.get_by_role("button", name="Save as a page").click)[1])
     alone(file)
     view = page.locator(".attention-view")
-    expect(view.locator(".main h2")).to_contain_text("Encoder attention, layer 1 · head 0")
+    expect(view.locator(".main h2")).to_contain_text("Encoder attention, layer 1, head 0")
     expect(view.locator(".source").first).to_contain_text(ckpt.id)
     expect(view.locator(".readout")).to_contain_text("weights are rounded in this file")
     assert weight_of(hovered(page, 2, 1)) == pytest.approx(step.attentions["encoder"][1, 0, 2, 1].item(), abs=2e-5)

@@ -38,7 +38,7 @@ def test_a_head_clicked_or_reached_by_keys_opens_on_its_best_sentence(visit, kep
     cell(page, "end", "cross", 1, 1).click()
     reached(page, role="end", role_layer=1, role_head=1)
     assert cell(page, "end", "cross", 1, 1).get_attribute("aria-pressed") == "true"
-    assert page.get_by_role("heading", name="Cross, layer 1 · head 1").is_visible()
+    assert page.get_by_role("heading", name="Cross, layer 1, head 1").is_visible()
     page.get_by_text("These weights as a table").click()
     cells = settle(page).locator("td[data-kind=cross][data-layer='1'][data-head='1'][data-query]")
     cells.first.wait_for()
@@ -104,7 +104,7 @@ def test_a_clicked_head_shows_where_it_looks_and_opens_in_translate(visit, compl
     reached(page, effect="decoder-0-0")
     page.locator('.head-maps [data-at="effect/0/cross:1:2"]').click()
     reached(page, effect="cross-1-2")
-    expect(page.locator(".bar-table figcaption").first).to_contain_text("Where cross layer 1 · head 2 looks")
+    expect(page.locator(".bar-table figcaption").first).to_contain_text("Where cross, layer 1, head 2 looks")
     page.get_by_role("link", name="Open this head in Translate").click()
     page.wait_for_url("**/translate?*checkpoint=*")
     reached(page, step=4, kind="cross", layer=1, head=2)

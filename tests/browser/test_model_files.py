@@ -12,11 +12,13 @@ from playwright.sync_api import expect
 
 import transformer
 from tests.attention_view.shapes import IDS, shaped
+from tests.labels import labels_of
 from transformer.analysis.carried import carried, effects
 from transformer.attention_view.message import Selection
 from transformer.attention_view.notebook import show
 from transformer.attention_view.offline_page import page as offline_page
 from transformer.attention_view.shared import CHOICES
+from ui.figures import plain_label
 
 from .conftest import INKED, at_step, saved
 from .test_attention_view import pdf_words, table_of
@@ -85,7 +87,7 @@ def test_a_level_is_a_picture_of_each_kind_and_its_numbers_are_those_of_the_libr
         assert float(row["direct effect"]) == pytest.approx(float(effect.heads[row["kind"]][at]), rel=1e-3, abs=1e-5)
     total = sum(float(row["direct effect"]) for row in mine if row["part"] != "head")
     assert total == pytest.approx(effect.logit, abs=1e-3)
-    assert {row["of"] for row in rows} == {"mean over tokens", step.axes("decoder")[0][-1]}
+    assert {row["of"] for row in rows} == {"mean over tokens", labels_of(step)[-2]}
     file, data = kept(page, saves, "zip")
     assert {f"{name}.png", f"{name}.svg"} <= set(zipfile.ZipFile(io.BytesIO(data)).namelist())
 
@@ -132,7 +134,7 @@ def test_a_file_opens_at_a_level_and_follows_its_steps(alone, shipped, tmp_path,
         at_step(page, index, len(path) - 1)
         token, effect_of, heads = view.evaluate("""({ view: { message: { model, arrays } } }) =>
           [model.token, model.effectOf, [...arrays["effects/cross"]]]""")
-        assert (token, effect_of) == (path[index].axes("decoder")[0][-1], path[index].piece)
+        assert (token, effect_of) == (labels_of(path[index])[-2], plain_label(path[index].piece))
         np.testing.assert_allclose(heads, effects(path[index]).heads["cross"].flatten(), rtol=1e-3, atol=1e-4)
     page.get_by_role("radio", name="Matrix").click()
     expect(view.locator("h2").first).to_be_visible()

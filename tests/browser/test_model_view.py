@@ -196,7 +196,7 @@ def test_a_projector_shows_the_picture_whole_in_large_type(look, page):
 HEARD = {
     "whole": "The whole model: 4 encoder layers and 2 decoder layers", "stack": "Decoder: 2 layers",
     "layer": "Layer 1 of the decoder: masked self-attention, then cross-attention, then feed-forward",
-    "head": "Cross head 0 of layer 1", "cell": r"The query of \W*vin\W* times the key of \W*red\W*: 64 products",
+    "head": "Cross, layer 1, head 0", "cell": r"The query of \W*vin\W* times the key of \W*red\W*: 64 products",
     "number": r"Number 0 of the 64 of the query of \W*vin"}
 
 

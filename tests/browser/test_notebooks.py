@@ -51,7 +51,7 @@ class Picture:
         self.frame.get_by_role("button", name=name).click()
 
     def shows(self, kind, layer, head):
-        expect(self.drawn.locator("h2").first).to_contain_text(f"{kind} attention, layer {layer} · head {head}")
+        expect(self.drawn.locator("h2").first).to_contain_text(f"{kind} attention, layer {layer}, head {head}")
 
     def is_at(self, index, last=None):
         at_step(self.frame, index, last)

@@ -44,7 +44,7 @@ def test_a_matrix_its_lines_and_what_chooses_them_are_read_on_a_phone(on_phone):
     assert not made["gutter"]["bare"]
     title, scale = page.locator(".main h2"), page.locator(".legend")
     expect(scale).to_be_visible()
-    expect(title).to_have_text("Decoder attention, layer 17 · head 5")
+    expect(title).to_have_text("Decoder attention, layer 17, head 5")
     assert title.evaluate("one => one.scrollWidth <= one.clientWidth")
     assert scale.bounding_box()["x"] + scale.bounding_box()["width"] <= PHONE["width"]
     first = drawn(page, "view.tiles.tiles[0].at")
@@ -56,7 +56,7 @@ def test_a_matrix_its_lines_and_what_chooses_them_are_read_on_a_phone(on_phone):
 
     page.get_by_role("radio", name="Lines").click()
     reached(page, view="lines", lit=5)
-    expect(title).to_have_text("Decoder attention, layer 17 · head 5")
+    expect(title).to_have_text("Decoder attention, layer 17, head 5")
     chips = page.locator(".step-view .heads button:not(.all)")
     assert chips.count() == HEADS
     assert len({round(box["y"]) for box in (chip.bounding_box() for chip in chips.all())}) == 1

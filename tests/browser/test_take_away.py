@@ -30,7 +30,7 @@ def test_a_file_steps_without_a_server_as_the_library_did_and_shows_every_head(a
     at_step(offline, last, last)
     offline.get_by_role("radio", name="Decoder").click()
     offline.get_by_label("Head", exact=True).select_option("2")
-    expect(offline.locator(".attention-view h2")).to_contain_text("Decoder attention, layer 1 · head 2")
+    expect(offline.locator(".attention-view h2")).to_contain_text("Decoder attention, layer 1, head 2")
     offline.get_by_role("radio", name="Lines").click()
     offline.keyboard.press("ArrowLeft")
     at_step(offline, last - 1, last)

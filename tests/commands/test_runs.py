@@ -123,5 +123,5 @@ def test_what_happened_in_a_run_is_printed(run):
     events = head + b'\n{"step": 150, "words": "idle", "alert": "idle"}\n{"words": 3}\n[]\nnonsense\n{"step": 9'
     (run / "events.jsonl").write_bytes(events)
     lines = call("follow", run).output.splitlines()
-    assert {"cross 1.0 looks back from step 140 on", "step 150: idle"} <= set(lines)
+    assert {"X1H0 looks back from step 140 on", "step 150: idle"} <= set(lines)
     assert sum("step 1" in line for line in lines) == 4

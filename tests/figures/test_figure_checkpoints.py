@@ -44,7 +44,7 @@ def test_difference_tiles_lay_every_head_side_by_side():
             np.testing.assert_allclose(z[layer * 5:layer * 5 + 4, head * 6:head * 6 + 5],
                                        first[layer, head] - second[layer, head], atol=1e-6)
     assert np.isnan(z[4]).all() and np.isnan(z[:, 5]).all()
-    assert figure.data[0].text[5][6] == ("layer 1 · head 1<br><b>a</b> looks at <b>&#60;b&#62;</b>")
+    assert figure.data[0].text[5][6] == ("layer 1, head 1<br><b>a</b> looks at <b>&#60;b&#62;</b>")
     (frame,) = figure.layout.shapes
     assert frame.y0 < 5 < 8 < frame.y1 and frame.x0 < 12 < 16 < frame.x1
 

@@ -36,7 +36,7 @@ def test_trained_and_random_weights_share_one_scale_which_small_shares_do_not_fi
 def test_cells_say_their_number_if_there_is_one_and_the_pointer_all_digits():
     card = role(np.array([[0.125, 1.0, 2.34, 23.4, 0.001]]), np.zeros((1, 5)), share=False)
     assert card["maps"][0]["texts"] == [[".12", "1", "2.3", "23", "0"]]
-    assert card["maps"][0]["hints"][0][0] == "decoder, layer 0 · head 0, trained: 0.125"
+    assert card["maps"][0]["hints"][0][0] == "decoder, layer 0, head 0, trained: 0.125"
     empty = np.full((1, 3), np.nan)
     for even in (float("nan"), 0.2):
         card = role(empty, empty, even)
@@ -76,7 +76,7 @@ def test_what_is_sent_has_colours_for_every_shade_and_ink_that_stands_out(dark):
 
 def test_the_description_says_where_each_map_is_largest():
     text = describe_head_maps([role(), change()], [TRAINED, CHANGE])
-    assert "Previous: most at layer 0 · head 0, 0.8." in text and "Loss: most at layer 0 · head 0, 0.5." in text
+    assert "Previous: most at layer 0, head 0, 0.8." in text and "Loss: most at layer 0, head 0, 0.5." in text
 
 
 def test_the_table_has_every_number_exactly_and_no_markup_of_names():

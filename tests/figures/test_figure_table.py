@@ -24,4 +24,4 @@ def test_tokens_are_text_with_headers_of_their_own_masked_cells_marked_and_the_c
     assert [(data["scope"], text) for data, text in table.headers[:4]] == [("col", token) for token in tokens]
     assert [text for data, text in table.headers if data["scope"] == "row"] == tokens
     assert ["data-masked" in data for data, _ in table.cells] == [*~np.tri(4, dtype=bool).ravel()]
-    assert "decoder, layer 2 · head 5" in html and "me@12 &lt;step&gt; 3" in html
+    assert "decoder, layer 2, head 5" in html and "me@12 &lt;step&gt; 3" in html

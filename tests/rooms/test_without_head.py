@@ -6,6 +6,7 @@ import torch
 import transformer
 from tests.rooms.plain import first_asked, opened, passes
 from transformer.model.changes import scale
+from transformer.model.sites import label
 from transformer.rooms.questions import make
 
 TEXT = "We can go home."
@@ -22,7 +23,7 @@ def test_the_key_is_a_plain_pass_without_the_head(ckpt):
     for piece, value in zip(question.spec["choices"], question.key["values"], strict=True):
         assert any(value == pytest.approx(float(after[id]), abs=1e-5) for id in range(len(after))
                    if ckpt.tokenizer.piece(id) == piece)
-    assert question.spec["ask"] == f"What does the model say next if {kind} head 1.1 is switched off?"
+    assert question.spec["ask"] == f"What does the model say next if head {label(kind, 1, 1)} is switched off?"
     assert "Without the head" in question.key["said"] and question.key["margin"] > 0
 
 

@@ -64,7 +64,7 @@ def test_a_head_gains_a_role_once_it_crosses_its_share(kind):
     (event,) = run(kind, [0.0, 0.1, 0.8, 0.9], untrained=0.0)
     assert (event["step"], event["until"], event["kind"]) == (20, None, kind)
     assert event["value"] >= event["threshold"] >= 0.4
-    assert sentence(event) == f"{kind} 0.0 looks at the previous token from step 20 on"
+    assert sentence(event) == f"{kind[0].upper()}0H0 looks at the previous token from step 20 on"
 
 
 def test_a_crossing_and_back_is_said_once_and_what_is_lost_ends():

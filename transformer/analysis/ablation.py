@@ -24,7 +24,7 @@ from transformer.inference.decoding import Step, steps
 from transformer.inference.forward import Batch
 from transformer.model.changes import Change, scale, uniform
 from transformer.model.masks import padding_mask
-from transformer.model.sites import NO_TAPS, label
+from transformer.model.sites import NO_TAPS
 
 SWITCHES = ("off", "uniform")
 EXPLAINED = {  # what each number shows and what it does not
@@ -69,7 +69,7 @@ def switch_heads(config: ModelConfig, *heads: Head, what: str = "off") -> list[C
     chosen: dict[str, list[int]] = {}
     for kind, layer, head in heads:
         if kind not in config.kinds or not 0 <= layer < config.layers(kind) or not 0 <= head < config.n_heads:
-            raise ValueError(f"there is no head {label(kind, layer, head)}; it has {', '.join(config.kinds)} "
+            raise ValueError(f"there is no {kind}, layer {layer}, head {head}; it has {', '.join(config.kinds)} "
                              f"attention, and layers and heads count from 0 (heads to {config.n_heads - 1})")
         chosen.setdefault(f"{kind}.{layer}", []).append(head)
     return [uniform(layer, heads=those) if what == "uniform" else scale(f"{layer}.z", 0, heads=those)

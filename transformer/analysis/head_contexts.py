@@ -308,7 +308,7 @@ def _check_head(ckpt: Checkpoint, kind: Kind, layer: int, head: int) -> None:
     if kind not in config.kinds or not (0 <= layer < config.layers(kind) and 0 <= head < config.n_heads):
         heads = ", ".join(f"{label(one, 0, 0)} to {label(one, config.layers(one) - 1, config.n_heads - 1)}"
                           for one in config.kinds)
-        raise ValueError(f"there is no head {label(kind, layer, head)} in {ckpt.id}; it has {heads}")
+        raise ValueError(f"there is no {kind}, layer {layer}, head {head} in {ckpt.id}; it has {heads}")
 
 
 def _bands(values: Tensor) -> list[list[int]]:

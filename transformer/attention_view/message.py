@@ -212,7 +212,7 @@ def about_kind(source: AttentionSource, kind: str, *, exact: bool = False) -> di
     its `first` query and key, and of how many it is. rolls: whether there is a rollout; groups: heads of keys and
     values, where several heads share one; scale and cap: of scores, where they are not q.k / sqrt(D); open: the scale
     of values that are no weights; rounded: the type of weights in half precision; cut: where rows go on beyond these
-    tokens; exact: as for `token_labels`."""
+    tokens; exact: as for `token_labels`; pieces: the exact tokens, for files, where labels are others."""
     layers, heads = shape(source, kind)
     queries, keys, makes = token_labels(source, kind, exact=exact)
     near = _near(source, kind)
@@ -220,6 +220,8 @@ def about_kind(source: AttentionSource, kind: str, *, exact: bool = False) -> di
     mask = source.mask(kind)
     causal = kind == "decoder" if everywhere else not bool(mask.all())
     found = {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
+    if (pieces := token_labels(source, kind, exact=True)) != (queries, keys, makes):
+        found["pieces"] = dict(zip(("queries", "keys", "makes"), pieces, strict=True))
     if causal and not everywhere and not mask.equal(torch.ones_like(mask).tril()):
         found["sees"] = mask.sum(1).tolist()  # so many of the first keys, for each query
     config = None if source.ckpt is None else source.ckpt.config

@@ -35,9 +35,12 @@ function shortened(info, side, [room, size], spell) {
   return (known[id] = labels);
 }
 
-// The same in a file of numbers, as the tokens are.
-export const rowNames = (info, selection) =>
-  namedByBoth(info, selection) ? info.queries.map((token, at) => `${token} → ${info.makes[at]}`) : info.queries;
+// The same in a file of numbers, where tokens are exact.
+export const rowNames = (info, selection) => {
+  const { queries, makes } = info.pieces ?? info;
+  return info.queries.map((_, at) => (namedByBoth(info, selection) ? `${queries[at]} → ${makes[at]}` : queries[at]));
+};
+export const keyNames = (info) => info.keys.map((_, at) => (info.pieces ?? info).keys[at]);
 
 // A query in a sentence: with its place, and what it is read to predict, which of a word is true of its end alone.
 export function rowText(info, selection, at) {

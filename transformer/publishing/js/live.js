@@ -100,6 +100,9 @@ function aboutKind(source, kind, exact) {
   const seen = queries.map((_, query) => keys.reduce((count, __, key) => count + may(query, key), 0));
   const causal = everywhere ? kind === "decoder" : seen.some((count) => count < keys.length);
   const about = { layers, heads, queries, keys, causal };
+  const exactly = exact ? [queries, keys, makes] : tokenLabels(source, kind, true);
+  const pieces = { queries: exactly[0], keys: exactly[1], makes: exactly[2] };
+  if (JSON.stringify(exactly) !== JSON.stringify([queries, keys, makes])) about.pieces = pieces;
   const plain = seen.every((count, query) => count === Math.min(keys.length, query + 1));
   if (causal && !everywhere && !plain) about.sees = seen;
   const { config } = source;
@@ -250,7 +253,7 @@ export function selectionIn(source, asked, first) {
   }
   if (selection.of === "rollout" && !rolls(source, kind)) [selection.of] = CHOICES.of;
   for (const [name, needs] of Object.entries(NEEDS)) {
-    const unmet = Object.entries(needs[selection[name]] ?? {}).some(([other, needed]) => selection[other] !== needed);
+    const unmet = Object.entries(needs[selection[name]] ?? {}).some(([other, may]) => !may.includes(selection[other]));
     if (unmet) [selection[name]] = CHOICES[name];
   }
   const sizes = source.axes(kind).map((axis) => axis.length);

@@ -121,7 +121,7 @@ def _show_paths(page: str, ckpt: Checkpoint, change: PathChange, *, name: str) -
     before, after, differs, named = change.before, change.after, change.differs, figures.markdown_text(name)
     for title, path, said in ((BEFORE, before, "tokens before"), (name, after, "tokens after")):
         with st.container(key=f"{page}_path_{said.split()[-1]}", gap="xsmall"):
-            st.markdown(f"**{figures.markdown_text(title.capitalize())}**")
+            st.markdown(f"**{figures.markdown_text(title[0].upper() + title[1:])}**")
             st.text(path[-1].output or "(nothing)")
             st.html(figures.token_chips(labelled([step.piece for step in path], ckpt.tokenizer), label=said,
                                         predicted=differs))

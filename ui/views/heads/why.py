@@ -11,7 +11,6 @@ import streamlit as st
 from transformer.analysis.ablation import Head
 from transformer.analysis.attribution import Attribution
 from transformer.analysis.why import EXPLAINED, TRIED, Removal, Story, Wrote, why
-from transformer.config import Kind
 from transformer.formatting import enumerated, how_many
 from transformer.model.changes import scale
 from transformer.model.sites import label
@@ -30,7 +29,6 @@ STEPS = 64  # of integrated gradients, as its view begins with
 PASSES = 3 * STEPS + TRIED + 6  # over the text, about: a gradient is as long as two
 NAMED, LEAST = 3, 0.1  # tokens of the attribution, and what they have of the first at least
 FAINT = 0.005  # what reads as 0.00
-KINDS: dict[Kind, str] = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
 EVIDENCE = {"looks": "that head", "attribution": "attribution", "output": "cross-attention at the output",
             "input": "cross-attention at the input"}
 
@@ -281,7 +279,7 @@ class Wording:
         return self._tokens("tgt" if self.prediction.read.src is None else "src")[at]
 
     def _head(self, head: Head) -> str:
-        kind = f"{KINDS[head.kind]} " * (len(self.prediction.ckpt.config.kinds) > 1)
+        kind = f"{head.kind}, " * (len(self.prediction.ckpt.config.kinds) > 1)
         return kind + figures.head_label(head.layer, head.head)
 
     def _stack(self) -> str:

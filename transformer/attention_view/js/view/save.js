@@ -17,7 +17,7 @@ import {
   paintCaption,
   pngFile,
 } from "#view/picture_kit.js";
-import { rowNames } from "#view/rows.js";
+import { keyNames, rowNames } from "#view/rows.js";
 import { missingText } from "#view/stages.js";
 import { Vector } from "#view/svg.js";
 import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
@@ -139,7 +139,7 @@ function table(view) {
   const numbers = values ?? weights;
   const cell = (value) => `"${String(value).replace(/"/g, '""')}"`;
   return [
-    ["query \\ key", ...info.keys].map(cell),
+    ["query \\ key", ...keyNames(info)].map(cell),
     ...rowNames(info, view.selection).map((query, q) => [cell(query), ...numbers.subarray(q * K, (q + 1) * K)]),
   ];
 }
