@@ -82,7 +82,7 @@ def test_the_head_chosen_shows_where_the_predictions_query_looks(open_page, ship
     for layer, head in ((1, 2), (0, 1)):
         put(at, "heads_effect", (kind, layer, head))
         expected = said_at(ckpt, text, index).attentions[kind][layer, head, -1].tolist()
-        assert bars(at, f"Where {kind} layer {layer}, head {head}")["weight"] == pytest.approx(expected, abs=1e-5)
+        assert bars(at, f"Where {kind}, layer {layer}, head {head}")["weight"] == pytest.approx(expected, abs=1e-5)
     assert at.query_params["effect"] == f"{kind}-0-1"
 
 

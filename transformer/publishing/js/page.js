@@ -198,7 +198,7 @@ function drawOptions() {
   parts.idle.hidden = !idle.length;
   parts.idle.textContent = SHARED.sampling.idle.replace("{names}", idle.join(", "));
   parts.off.hidden = !page.heads.length;
-  const named = page.heads.map(({ kind, layer, head }) => `${kind} layer ${layer} head ${head}`).join(", ");
+  const named = page.heads.map(({ kind, layer, head }) => `${kind}, layer ${layer}, head ${head}`).join("; ");
   const on = part("button", { type: "button", textContent: "Switch on again", onclick: () => change({ heads: [] }) });
   parts.off.replaceChildren(`Switched off: ${named}`, on);
 }

@@ -119,7 +119,7 @@ def _place(site: str) -> str:
         return f"what goes into {rows[1]} layer {rows[2]}"
     site = site.removesuffix(".z").removesuffix(".pattern")
     if head := fullmatch(r"([EDX])(\d+)H(\d+)", site):
-        return f"{LETTERS[head[1]]} {figures.head_label(int(head[2]), int(head[3]))}"
+        return f"{LETTERS[head[1]]}, {figures.head_label(int(head[2]), int(head[3]))}"
     if layer := fullmatch(r"(encoder|decoder|cross)\.(\d+|\*)", site):
         return f"all heads of {layer[1]}" + f" layer {layer[2]}" * (layer[2] != "*")
     return site
