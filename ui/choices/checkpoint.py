@@ -44,7 +44,8 @@ def _box(page: str, fits: Callable[[Description], bool] | None, help: str) -> De
     about = selected(page, fits)
     name = figures.markdown_text(end_of(about.name)) if about else ""
     with st.container(key=f"{page}_model_settings", width="content"):
-        return st.popover(f"Model: {name}" if name else "Model", icon=":material/tune:", width="content", help=help)
+        return st.popover(f"Model: {name}" if name else "Model", icon=":material/tune:", width="content",
+                          help=f"{help}: {name}" if name else help)
 
 
 def selected(page: str, fits: Callable[[Description], bool] | None = None) -> Description | None:
