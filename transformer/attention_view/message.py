@@ -207,12 +207,12 @@ def ahead(source: AttentionSource, kind: str, coming: Sequence[tuple[str, str]],
             "makes": piece_labels([*read[:1], *makes], mark)[1:]}
 
 
-def about_kind(source: AttentionSource, kind: str, *, exact: bool = False) -> dict[str, object]:
+def about_kind(source: AttentionSource, kind: str, *, exact: bool = False, kept: bool = False) -> dict[str, object]:
     """Its layers, heads and tokens, what may look at what and how scores are made; of a part of a text the places of
     its `first` query and key, and of how many it is. rolls: whether there is a rollout; groups: heads of keys and
     values, where several heads share one; scale and cap: of scores, where they are not q.k / sqrt(D); open: the scale
     of values that are no weights; rounded: the type of weights in half precision; cut: where rows go on beyond these
-    tokens; exact: as for `token_labels`; pieces: the exact tokens, for files, where labels are others."""
+    tokens; exact: as for `token_labels`; kept: with the exact `pieces`, where labels are others, as files have them."""
     layers, heads = shape(source, kind)
     queries, keys, makes = token_labels(source, kind, exact=exact)
     near = _near(source, kind)
@@ -220,7 +220,7 @@ def about_kind(source: AttentionSource, kind: str, *, exact: bool = False) -> di
     mask = source.mask(kind)
     causal = kind == "decoder" if everywhere else not bool(mask.all())
     found = {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
-    if (pieces := token_labels(source, kind, exact=True)) != (queries, keys, makes):
+    if kept and (pieces := token_labels(source, kind, exact=True)) != (queries, keys, makes):
         found["pieces"] = dict(zip(("queries", "keys", "makes"), pieces, strict=True))
     if causal and not everywhere and not mask.equal(torch.ones_like(mask).tril()):
         found["sees"] = mask.sum(1).tolist()  # so many of the first keys, for each query
@@ -292,7 +292,8 @@ def live(source: AttentionSource, selection: Selection, pooled: Pooled, *, head:
                         queries=slice(window[0], None))[0, :, :, window[1]:]
         arrays["layer"] = layer.float().cpu().numpy()
     exact = selection.tokens == EXACT
-    kinds = {kind: about_kind(source, kind, exact=exact) for kind in source.kinds}
+    kinds = {kind: about_kind(source, kind, exact=exact, kept=kind == selection.kind)
+             for kind in source.kinds}
     if coming and not isinstance(source, Window):
         for kind in kinds.keys() - {"encoder"}:
             kinds[kind]["ahead"] = ahead(source, kind, coming, exact=exact)
@@ -324,7 +325,7 @@ def whole(source: AttentionSource, selection: Selection, *, exact: bool = True, 
     sizes = [4 * rows.numel() for kind in source.kinds for rows in (source.projections(kind) or ())[:2]]
     small = sum(sizes) < stages_below
     for kind in source.kinds:
-        kinds[kind] = about_kind(source, kind, exact=selection.tokens == EXACT)
+        kinds[kind] = about_kind(source, kind, exact=selection.tokens == EXACT, kept=True)
         layers, heads = shape(source, kind)
         if isinstance(source, Tensors) and kind in source.scales:
             drawn, blocks[kind] = _on_their_scale(source, kind)

@@ -60,7 +60,6 @@ def _cut(info: dict, rows: slice, columns: slice) -> dict:
     """What is said of a kind, of some of its tokens; first: the places of the first ones."""
     out = {**info, "queries": info["queries"][rows], "keys": info["keys"][columns],
            "first": [at + side.start for at, side in zip(info.get("first", (0, 0)), (rows, columns), strict=True)]}
-    out.pop("pieces", None)  # of files, which a phone does not keep
     if "makes" in info:
         out["makes"] = info["makes"][rows]
     if "sees" in info:

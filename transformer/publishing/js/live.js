@@ -91,7 +91,7 @@ function gramOf(model, kind, layer, head, width) {
 }
 
 // What the header says of a kind: see `about_kind`.
-function aboutKind(source, kind, exact) {
+function aboutKind(source, kind, { exact, kept }) {
   const [layers, heads] = source.shape(kind);
   const [queries, keys, makes] = tokenLabels(source, kind, exact);
   const near = nearOf(source, kind);
@@ -100,7 +100,7 @@ function aboutKind(source, kind, exact) {
   const seen = queries.map((_, query) => keys.reduce((count, __, key) => count + may(query, key), 0));
   const causal = everywhere ? kind === "decoder" : seen.some((count) => count < keys.length);
   const about = { layers, heads, queries, keys, causal };
-  const exactly = exact ? [queries, keys, makes] : tokenLabels(source, kind, true);
+  const exactly = kept ? tokenLabels(source, kind, true) : [queries, keys, makes];
   const pieces = { queries: exactly[0], keys: exactly[1], makes: exactly[2] };
   if (JSON.stringify(exactly) !== JSON.stringify([queries, keys, makes])) about.pieces = pieces;
   const plain = seen.every((count, query) => count === Math.min(keys.length, query + 1));
@@ -186,7 +186,8 @@ export function live(source, asked, { newest, before = {}, coming = [], tree, ..
   }
   const window = selection.view === "lines" ? putLines(put, drawn, selection, sizes) : null;
   const exact = asked.tokens === "exact";
-  const kinds = Object.fromEntries(source.kinds.map((one) => [one, aboutKind(drawn, one, exact)]));
+  const infoFor = (one) => aboutKind(drawn, one, { exact, kept: one === kind });
+  const kinds = Object.fromEntries(source.kinds.map((one) => [one, infoFor(one)]));
   if (coming.length && merged === source && drawn === source) putComing(kinds, source, coming, exact);
   const ends = newest && (!(drawn instanceof Part) || drawn.places[kind][0][1] === drawn.whole(kind)[0]);
   const about = { ...header.about, text: source.text, output: source.output };

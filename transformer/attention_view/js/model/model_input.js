@@ -18,11 +18,16 @@ export function listenToModel(model) {
     if (event.pointerType !== "touch") put(model, under(model, spot(event, canvas)));
   };
   canvas.onpointerleave = () => put(model, null);
-  canvas.onclick = (event) => put(model, under(model, spot(event, canvas)), true);
-  canvas.ondblclick = (event) => {
+  const goIn = (event) => {
     event.preventDefault();
     const node = nextUnder(model, spot(event, canvas));
     if (node) goNearer(model, node);
+  };
+  // at a first look a click is enough, and nothing is said of what it is on
+  const isFirstLook = () => model.view.message.step_view?.brief;
+  canvas.onclick = (event) => (isFirstLook() ? goIn(event) : put(model, under(model, spot(event, canvas)), true));
+  canvas.ondblclick = (event) => {
+    if (!isFirstLook()) goIn(event);
   };
   canvas.addEventListener("wheel", (event) => onWheel(model, event), { passive: false });
   listenToFingers(model);

@@ -205,6 +205,8 @@ function paintSum(context, { theme }, part, [x, y, w, h]) {
   stroke(context, [cx, cy - 0.6 * r], [cx, cy + 0.6 * r]);
 }
 
+const LENGTHS = [12, 6, 4, 3]; // characters of a token, as there is room
+
 // The tokens of a stack, the one followed in the colour of what is new.
 function paintTokens(context, picture, part, [x, y, w, h]) {
   const { theme, message } = picture;
@@ -222,8 +224,8 @@ function paintTokens(context, picture, part, [x, y, w, h]) {
     context.fillRect(x + at * each + 1, y + 1, Math.max(1, each - 2), h - 2);
     if (h < 10) return;
     const options = { colour, size, align: "center", weight: followed ? 650 : 400 };
-    const label = visible(token, 12);
-    if (fitted(label, each - 3, size)) text(context, label, x + (at + 0.5) * each, y + h / 2, options);
+    const label = LENGTHS.map((longest) => visible(token, longest)).find((some) => fitted(some, each - 3, size));
+    if (label) text(context, label, x + (at + 0.5) * each, y + h / 2, options);
     else if (each > 11 && h > 26)
       text(context, visible(token, 5), x + (at + 0.5) * each, y + h / 2, {
         ...options,

@@ -127,6 +127,8 @@ export function paintHead(context, picture, node) {
   paintPair(context, picture, node, place, [Q, K]);
 }
 
+const WIDE = 700; // px of a head that has room for what goes in and out
+
 // What goes in and what comes out, in the corners below.
 function paintFormulas(context, { message, theme, lengths, ...picture }, node, rows) {
   const { width } = rows;
@@ -141,14 +143,13 @@ function paintFormulas(context, { message, theme, lengths, ...picture }, node, r
   const right = [`out: z W_o, ${width} → ${d}`];
   if (norm !== null) right.push(`adds a vector of length ${plain(Number(norm.toPrecision(3)))}`);
   const line = Math.min(18, (0.18 * h) / 3);
-  if (line < 11) return;
+  if (line < 11 || w < WIDE) return; // they would lie over the name of v
+  const below = Math.max(0.84 * h, (HEAD.z[1] + HEAD.z[3]) * h + 11 + TYPE + 2); // the name of z
   const options = { colour: theme.muted, size: SMALL };
   left.forEach((words, at) =>
     caption(context, theme, words, x + 0.015 * w, y + 0.84 * h + at * line, 0.2 * w, options),
   );
-  right.forEach((words, at) =>
-    caption(context, theme, words, x + 0.77 * w, y + 0.84 * h + at * line, 0.22 * w, options),
-  );
+  right.forEach((words, at) => caption(context, theme, words, x + 0.77 * w, y + below + at * line, 0.22 * w, options));
 }
 
 // isPart: of a long text, of which not all keys are here.
