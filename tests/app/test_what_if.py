@@ -86,8 +86,8 @@ def test_what_is_asked_at_a_cell_or_a_head_is_what_the_button_does(open_page, mo
 
 
 @pytest.mark.parametrize("wrong", [
-    None, 7, [], {"does": "nothing"}, {"does": ["cut"]}, {"kind": "none"}, {"kind": None}, {"layer": -1}, {"layer": 1.5},
-    {"head": "0"}, {"query": 10 ** 12}, {"key": float("nan")}, {"number": None}])
+    None, 7, [], {"does": "nothing"}, {"does": ["cut"]}, {"kind": "none"}, {"kind": None}, {"layer": -1},
+    {"layer": 1.5}, {"head": "0"}, {"query": 10 ** 12}, {"key": float("nan")}, {"number": None}])
 def test_what_no_menu_asks_changes_nothing(monkeypatch, wrong):
     assert asks(monkeypatch, ASKED | wrong if isinstance(wrong, dict) else wrong) == []
 
