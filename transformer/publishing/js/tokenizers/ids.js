@@ -1,21 +1,13 @@
 // Replaces a missing tokenizer: a text is ids with spaces between.
+import { commonOf } from "./common.js";
+
 // White space as Python has it, or a comma.
 const separatesIds = (character) =>
   ",\x1c\x1d\x1e\x1f\x85".includes(character) || (character !== "\ufeff" && /\s/.test(character));
 
 export class IdsTokenizer {
-  constructor({ kind, vocabSize, padId, unkId, bosId, eosId, wordMark, labelMark, special }) {
-    Object.assign(this, {
-      kind,
-      vocabSize,
-      padId,
-      unkId,
-      bosId,
-      eosId,
-      wordMark,
-      labelMark,
-      special: new Set(special),
-    });
+  constructor(description) {
+    Object.assign(this, commonOf(description));
   }
 
   // The ids that a text lists. Throws for a word that is none.

@@ -1,4 +1,5 @@
 // A sentencepiece model: text -> one form -> pieces -> ids.
+import { commonOf } from "./common.js";
 import { bpeCutter } from "./bpe.js";
 import { Normaliser } from "./normaliser.js";
 import { PrefixTree } from "./prefixes.js";
@@ -17,18 +18,7 @@ export class SentencePieceTokenizer {
   #decoding;
 
   constructor(description, scores) {
-    const { kind, vocabSize, padId, unkId, bosId, eosId, wordMark, labelMark, special } = description;
-    Object.assign(this, {
-      kind,
-      vocabSize,
-      padId,
-      unkId,
-      bosId,
-      eosId,
-      wordMark,
-      labelMark,
-      special: new Set(special),
-    });
+    Object.assign(this, commonOf(description));
     this.#pieces = description.pieces;
     this.#control = new Set(description.control);
     this.#standard = new Map(rulesOf(description.standard));
@@ -37,10 +27,10 @@ export class SentencePieceTokenizer {
     this.#normaliser = new Normaliser(description, symbols);
     const ordinary = this.#pieces
       .map((text, id) => [text, id])
-      .filter(([, id]) => !this.#control.has(id) && id !== unkId);
+      .filter(([, id]) => !this.#control.has(id) && id !== this.unkId);
     this.#cut = CUTTERS[description.algorithm](new Map(ordinary), {
       scores,
-      unkId,
+      unkId: this.unkId,
       symbols,
       userDefined: new Set(description.userDefined),
     });
