@@ -1,5 +1,5 @@
 // Replaces a missing tokenizer: a text is ids with spaces between.
-import { commonOf } from "./common.js";
+import { fieldsOf } from "./description.js";
 
 // White space as Python has it, or a comma.
 const separatesIds = (character) =>
@@ -7,7 +7,7 @@ const separatesIds = (character) =>
 
 export class IdsTokenizer {
   constructor(description) {
-    Object.assign(this, commonOf(description));
+    Object.assign(this, fieldsOf(description));
   }
 
   // The ids that a text lists. Throws for a word that is none.

@@ -1,5 +1,5 @@
 // A sentencepiece model: text -> one form -> pieces -> ids.
-import { commonOf } from "./common.js";
+import { fieldsOf } from "./description.js";
 import { bpeCutter } from "./bpe.js";
 import { Normaliser } from "./normaliser.js";
 import { PrefixTree } from "./prefixes.js";
@@ -18,7 +18,7 @@ export class SentencePieceTokenizer {
   #decoding;
 
   constructor(description, scores) {
-    Object.assign(this, commonOf(description));
+    Object.assign(this, fieldsOf(description));
     this.#pieces = description.pieces;
     this.#control = new Set(description.control);
     this.#standard = new Map(rulesOf(description.standard));
