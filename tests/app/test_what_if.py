@@ -2,15 +2,19 @@
 
 import json
 from contextlib import nullcontext
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import streamlit
 from streamlit.testing.v1 import AppTest
 
 import transformer
 from tests.labels import labels
 from transformer.attention_view.selected import in_range
 from transformer.inference.changed import Changes, parsed
+from ui.components import attention_view
 from ui.components.attention_view import SELECTION
 from ui.figures import markdown_text, some_percent
 from ui.views.stepper import what_if
@@ -69,6 +73,31 @@ def test_each_button_of_the_menu_makes_its_change(open_page, shipped, name, chan
     np.testing.assert_allclose(np.reshape(arrays["weights"], weights.shape), weights, atol=1e-4)
     press(at, f"{PAGE}_undo_0")
     assert "change" not in at.query_params and not shown_labels(at)
+
+
+ASKED = {"number": 1, "does": "cut", "kind": "cross", "layer": 1, "head": 0, "query": 5, "key": 2}
+
+
+@pytest.mark.parametrize("name", list(what_if.DOES))
+def test_what_is_asked_at_a_cell_or_a_head_is_what_the_button_does(open_page, monkeypatch, name):
+    at = open_page(**LOOK)
+    does(at, name)
+    assert changes(at) == asks(monkeypatch, ASKED | {"does": name})
+
+
+@pytest.mark.parametrize("wrong", [
+    None, 7, [], {"does": "nothing"}, {"does": ["cut"]}, {"kind": "none"}, {"kind": None}, {"layer": -1},
+    {"layer": 1.5}, {"head": "0"}, {"query": 10 ** 12}, {"key": float("nan")}, {"number": None}])
+def test_what_no_menu_asks_changes_nothing(monkeypatch, wrong):
+    assert asks(monkeypatch, ASKED | wrong if isinstance(wrong, dict) else wrong) == []
+
+
+def asks(monkeypatch, asked: object) -> list[dict]:
+    """What the menu at a cell or a head sends -> the changes that come of it."""
+    state = {f"{PAGE}_screen": SimpleNamespace(what_if=asked)}
+    monkeypatch.setattr(streamlit, "session_state", state)
+    attention_view._take_change(f"{PAGE}_screen", partial(what_if.take, PAGE))
+    return what_if.changes_of(PAGE)
 
 
 def shown_labels(at: AppTest) -> bool:

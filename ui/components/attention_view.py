@@ -30,7 +30,7 @@ from ui.page.room_sharing import WALL, keep_picture, leading
 SELECTION = tuple(field.name for field in fields(Selection))
 LONGEST = 400            # characters of a part of the selection in a link
 WHOLE_PAGE = 3_000_000   # weights that an offline page holds in full
-STEPPING = ("steps", "films", "plays")  # of a step view, for those who step
+STEPPING = ("steps", "films", "plays", "changes")  # of a step view, for those who step
 CELL_ASKED = "cell_asked"  # in session state: the page on which somebody waits for a cell to be clicked
 CELL_CHOSEN = "cell_chosen"  # and whether one has just been clicked
 MOST_CHOICES = 20  # of one message, the last: more than anybody presses while a page is behind
@@ -85,12 +85,13 @@ def show_step_view(page: str, source: AttentionSource, step_view: StepView, *, d
                    describe: Callable[[Selection, Head], str] | None = None,
                    coming: Sequence[tuple[str, str]] = (), tip: Step | None = None, sampling: Sampling = GREEDY,
                    on_class: Callable[[int], None] | None = None, on_branch: Callable[[int], None] | None = None,
-                   ) -> tuple[Selection, Head]:
+                   on_change: Callable[[Mapping[str, object]], None] | None = None) -> tuple[Selection, Head]:
     """Draw the step view; returns what is selected, and the numbers of that head.
 
     newest: as for `show_attention`. describe: makes the sentence for screen readers. coming: tokens that will be read,
     and what is predicted from each. tip: the last step known, with which a film ends; sampling: how its steps were
-    chosen. on_class and on_branch are called with the number of what was clicked.
+    chosen. on_class and on_branch are called with the number of what was clicked, on_change with what is asked of the
+    cell or the head that was pressed.
     """
     state = st.session_state
     if state.pop(CELL_CHOSEN, False):
@@ -102,13 +103,15 @@ def show_step_view(page: str, source: AttentionSource, step_view: StepView, *, d
     films = tip is not None and cells_of(tip) <= WHOLE_PAGE
     wants_film = state.pop(f"{page}_film", False)
     film = whole(tip, selection, path=path_of(tip, sampling)) if films and wants_film else None
-    header = step_view.sent() | {"hide": bool(state.get(f"{page}_hide")), "films": films}
+    header = step_view.sent() | {"hide": bool(state.get(f"{page}_hide")), "films": films,
+                                 "changes": on_change is not None}
     if state.get(WALL):  # on which nobody steps
-        header |= {"steps": None, "plays": 0, "films": False}
+        header |= {"steps": None, "plays": 0, "films": False, "changes": False}
     key = _key(page)
     _step_view(key=key, on_move_change=lambda: None, on_selection_change=partial(_take_selection, page, key),
                on_film_change=partial(state.update, {f"{page}_film": True}),
                on_choose_change=partial(_take_choice, key, {"nth": on_class, "branch": on_branch}),
+               on_what_if_change=partial(_take_change, key, on_change),
                data=_message(page, source, selection, head, dark=dark, newest=newest, coming=coming,
                              more=None if film is None else {"film": np.frombuffer(film, np.uint8)},
                              step_view=header))
@@ -197,6 +200,13 @@ def _take_choice(key: str, handlers: Mapping[str, Callable[[int], None] | None])
     for name, handle in handlers.items():
         if handle and _are_counts(sent, name):
             handle(sent[name])
+
+
+def _take_change(key: str, handle: Callable[[Mapping[str, object]], None] | None) -> None:
+    """Hand on what was asked of a cell or a head."""
+    asked = st.session_state[key].what_if
+    if handle and _are_counts(asked, "number", "layer", "head", "query", "key"):
+        handle(asked)
 
 
 def _take_selection(page: str, key: str) -> None:

@@ -28,13 +28,14 @@ export default function showStepView({ data, parentElement, setStateValue, setTr
     selection: (selection) => setTriggerValue("selection", selection),
     choose: (bar) => setTriggerValue("choose", bar),
     film: (asked) => setTriggerValue("film", asked),
+    whatIf: (asked) => setTriggerValue("what_if", asked),
   });
 }
 
 const SEEN_LEAST = 150; // px of it, below the head of the window
 const FIRST_MS = 1300; // between steps that it takes by itself
 
-// send: {move, selection, choose, film}, functions that tell Python, or a page that holds all steps.
+// send: {move, selection, choose, film, whatIf}, functions that tell Python, or a page that holds all steps.
 export function mountMessage(root, sent, send) {
   const message = sent.step_view.hide ? withoutNext(sent) : sent;
   const stepView = (root.stepView ??= newStepView(root));
@@ -68,7 +69,9 @@ function drawStepView(stepView) {
   drawBars(stepView);
   fit(stepView);
   const film = filmOf(stepView);
-  mountView(parts.picture, message, send.selection, { below: parts.below, drawn: () => shadeRows(stepView), film });
+  const drawn = () => shadeRows(stepView);
+  const whatIf = data.changes ? send.whatIf : null;
+  mountView(parts.picture, message, send.selection, { below: parts.below, drawn, film, whatIf });
   makeFilm(stepView);
   if (parts.live.textContent !== data.said) say(parts.live, data.said);
 }

@@ -29,11 +29,12 @@ export function mount(root, data, send) {
 }
 
 // The view inside another. below: where all heads go on a narrow window, if the view fills the box that it is given;
-// drawn: called whenever anything has been drawn; film: starts a film of the steps, null where there is none.
-export function mountView(root, message, send, { below = null, drawn = null, film = null } = {}) {
+// drawn: called whenever anything has been drawn; film: starts a film of the steps, whatIf: asks for a change of the
+// model, each null where there is none.
+export function mountView(root, message, send, { below = null, drawn = null, film = null, whatIf = null } = {}) {
   pooled(message);
   const view = (root.view ??= newView(root, message));
-  Object.assign(view, { send, below, drawn, film });
+  Object.assign(view, { send, below, drawn, film, whatIf });
   receive(view, message);
   draw(view);
 }

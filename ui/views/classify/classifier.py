@@ -53,7 +53,8 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, 
     bars = _bars(prefix, ckpt, reading, question=question) if pooling is not None else None
     step_view = StepView(rows=rows, said=_said(prefix, ckpt, reading), bars=bars, text={"note": note} if note else None)
     selection, head = show_step_view(prefix, reading, step_view, dark=dark, newest=False,
-                                     on_class=partial(_class_clicked, prefix, ckpt.classes, _order(reading)))
+                                     on_class=partial(_class_clicked, prefix, ckpt.classes, _order(reading)),
+                                     on_change=partial(what_if.take, prefix) if changeable else None)
     if len(pieces) > LONGEST:
         st.caption(f"The first {LONGEST} of {len(pieces):,} tokens are shown above, but all are read and counted.")
     if pooling is not None:

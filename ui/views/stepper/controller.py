@@ -136,7 +136,8 @@ def show_decoding(page: str, decoding: DecodingTree, *, rows: Sequence[Row], tex
     return show_step_view(page, decoding.step, step_view, dark=dark, tip=decoding.branch.tip, sampling=sampling,
                           describe=partial(_describe, decoding, sampling, hidden=hidden),
                           coming=list(zip(decoding.coming, decoding.after, strict=True)),
-                          on_branch=partial(_switch, page))
+                          on_branch=partial(_switch, page),
+                          on_change=None if brief else partial(what_if.take, page))
 
 
 def _keep(page: str, decoding: DecodingTree, progress: _Move | None, move: dict | None) -> None:

@@ -3,7 +3,7 @@
 The changes are in session state under `<page>_change`, as the plain values that a link and the command line take.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from re import fullmatch
@@ -13,8 +13,10 @@ import orjson
 import streamlit as st
 
 from transformer.attention_view.message import Selection
+from transformer.attention_view.shared import SHARED
 from transformer.attention_view.window import Window, window
 from transformer.checkpoint import Checkpoint
+from transformer.config import Kind
 from transformer.formatting import how_many
 from transformer.inference.changed import Changes, parsed
 from transformer.inference.decoding import Step
@@ -35,6 +37,17 @@ LIKELIEST = 3  # candidates that are named
 LONGEST = 60  # tokens of the two texts that are drawn
 LABEL = 80  # characters of a change in words
 LETTERS = {"E": "encoder", "D": "decoder", "X": "cross"}  # of a head's label
+
+
+# What a button, or an entry of the menu at a cell or a head, does: (kind, layer, head, query, key) -> the change.
+DOES: dict[str, Callable[[Kind, int, int, int, int], Change]] = {
+    "cut": lambda kind, layer, head, query, key: cut(label(kind, layer, head), edges=(query, key)),
+    "only": lambda kind, layer, head, query, key: force(label(kind, layer, head), key, rows=query),
+    "cut_all": lambda kind, layer, head, query, key: cut(f"{kind}.*", edges=(query, key)),
+    "uniform": lambda kind, layer, head, query, key: uniform(label(kind, layer, head)),
+    "off": lambda kind, layer, head, query, key: scale(label(kind, layer, head), 0),
+    "layer": lambda kind, layer, head, query, key: scale(f"{kind}.{layer}.z", 0)}
+WORDS: dict[str, str] = SHARED["what_if"]["cell"] | SHARED["what_if"]["head"]
 
 
 def _read(text: str) -> list[dict[str, Any]]:
@@ -96,6 +109,14 @@ def _change(page: str, *changes: Change) -> None:
     state[f"{page}_whatif"] = False
 
 
+def take(page: str, asked: Mapping[str, object]) -> None:
+    """Makes the change that was asked for at a cell or a head: {does, kind, layer, head, query, key}."""
+    does, kind = asked.get("does"), asked.get("kind")
+    if isinstance(does, str) and does in DOES and kind in ("encoder", "decoder", "cross"):
+        layer, head, query, key = (int(asked[name]) for name in ("layer", "head", "query", "key"))
+        _change(page, DOES[does](kind, layer, head, query, key))
+
+
 def _set_strength(page: str, site: str, key: str) -> None:
     """Puts a knob's value in the place of the one it had."""
     value = st.session_state[key]
@@ -154,7 +175,8 @@ def offer(page: str, step: Step | Reading, selection: Selection) -> None:
     """The button that opens the menu, and the list of what is changed, each with its undo."""
     changed = changes_of(page)
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_whatif_line"):
-        menu = st.popover("What if…", icon=":material/science:", key=f"{page}_whatif", on_change="rerun")
+        menu = st.popover("What if…", icon=":material/science:", key=f"{page}_whatif", on_change="rerun",
+                          help="Also at a cell or a head itself: right button, long press or menu key")
         if menu.open:
             with menu:
                 _menu(page, step, selection)
@@ -188,13 +210,16 @@ def _menu(page: str, step: Step | Reading, selection: Selection) -> None:
     def button(text: str, do: Callable[[], None], name: str) -> None:
         st.button(text, key=f"{page}_do_{name}", on_click=do, width="stretch")
 
+    def offered(name: str) -> None:
+        button(WORDS[name].format(layer=layer), partial(_change, page, DOES[name](kind, layer, head, query, key)), name)
+
     st.markdown(f"“**{looks}**” to “**{seen}**”, {name}")
     with st.container(horizontal=True):
         if len(visible) > 1:
-            button("Cut it", partial(_change, page, cut(one, edges=(query, key))), "cut")
-        button("Only this", partial(_change, page, force(one, key, rows=query)), "only")
+            offered("cut")
+        offered("only")
         if len(visible) > 1:
-            button("Cut it in all heads", partial(_change, page, cut(f"{kind}.*", edges=(query, key))), "cut_all")
+            offered("cut_all")
     others = [at for at in visible if at != key]
     if others:
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -208,9 +233,8 @@ def _menu(page: str, step: Step | Reading, selection: Selection) -> None:
     st.slider(f"Strength of {name}", 0.0, 2.0, step=0.25, key=strength,
               on_change=partial(_set_strength, page, one, strength))
     with st.container(horizontal=True):
-        button("Look equally at all", partial(_change, page, uniform(one)), "uniform")
-        button("Head off", partial(_change, page, scale(one, 0)), "off")
-        button(f"All heads of layer {layer} off", partial(_change, page, scale(f"{kind}.{layer}.z", 0)), "layer")
+        for does in SHARED["what_if"]["head"]:
+            offered(does)
     stack = "decoder" if kind == "decoder" else "encoder"  # where the key's vector is made
     of = step.axes("encoder")[0] if stack == "encoder" else queries
     at = key if stack == "encoder" else query

@@ -10,6 +10,7 @@ import { change, choose, inLines, infoOf, lit, sizesOf, stageNow } from "#view/v
 import { switchSound } from "#view/view/sound.js";
 import { strongestOf } from "#view/view/summary.js";
 import { comparePair, hasCells, putCursor, putHead, putHover } from "#view/view/readout.js";
+import { listenForWhatIf } from "#view/view/what_if.js";
 import { moveText, stepText, textSpot } from "#view/view/text.js";
 
 export function listenToPointer(view) {
@@ -26,10 +27,32 @@ export function listenToPointer(view) {
     put: (head) => putHead(view, head),
     choose: ({ at }) => choose(view, at),
   });
+  const head = () => [view.selection.layer, view.selection.head];
+  const ofCell = (pair) => changeable(view) && pair && { pair, head: head() };
+  listenForWhatIf(view, canvas, {
+    at: (event) => ofCell(cellAt(view, event)),
+    now: () => ofCell(view.cursor ?? [sizesOf(view)[0] - 1, 0]),
+    beside: ({ pair: [query, key] }) => {
+      const { cell, gutter } = view.made;
+      const { scrollLeft, scrollTop } = view.parts.scroller;
+      return [gutter.left + (key + 0.5) * cell[0] - scrollLeft, gutter.top + (query + 1) * cell[1] - scrollTop];
+    },
+  });
+  listenForWhatIf(view, grid, {
+    at: (event) => headed(headAt(view, event)?.at),
+    now: () => headed(view.at ?? head()),
+    beside: () => [0, 0],
+  });
   view.parts.text.onclick = (event) => moveText(view, textSpot(view, event));
   view.parts.closes.onclick = () => change(view, { pair: null });
   scroller.onscroll = () => drawMain(view);
 }
+
+const headed = (head) => head && { pair: null, head };
+
+// Whether a cell is one that the model has: of a head, between pieces.
+const changeable = (view) =>
+  hasCells(view) && !inLines(view) && view.selection.of === "head" && !infoOf(view).merged && !infoOf(view).numbers;
 
 function cellAt(view, event) {
   const { scroller, canvas } = view.parts;
