@@ -14,6 +14,7 @@ from ui.page.plain_text import say_error
 from ui.page.presentation import WINDOW, turn_hide
 from ui.page.saved_view import LARGEST, TOO_LARGE, read_view
 from ui.page.terms import TERMS
+from ui.page.what_if_words import CELL, HEAD, MORE
 
 STYLE = (HERE / "shell.css").read_text("utf-8")
 SCRIPT = "shell_script"
@@ -26,8 +27,9 @@ def show_shell(page: str) -> None:
     view that has come."""
     st.html(f"<style>{property_style()}{STYLE}{_here(page)}</style>")
     with st.container(key="shell"):
+        changes = {"cell": CELL, "head": HEAD, "more": MORE}
         sent = _shell(key=SCRIPT, data={"page": page, "pages": [*EVERY_PAGE], "main": HOME.name, "largest": LARGEST,
-                                            "terms": TERMS}, on_view_change=lambda: None,
+                                        "terms": TERMS, "changes": changes}, on_view_change=lambda: None,
                       on_hide_change=_hide, on_window_change=_measure, on_theme_change=lambda: None).view
     if not isinstance(sent, Mapping):
         return

@@ -28,29 +28,6 @@ export function pointed(canvas, { at, put, choose }) {
   };
 }
 
-const LONG_MS = 500;
-const STILL = 8; // px that a finger may move
-
-// Calls `open` when a finger is held on an element, whose click is then none.
-export function held(element, open) {
-  let waits = 0;
-  let from = null;
-  const drop = () => clearTimeout(waits);
-  element.addEventListener("pointerdown", (event) => {
-    if (event.pointerType !== "touch") return;
-    from = [event.clientX, event.clientY];
-    waits = setTimeout(() => {
-      element.addEventListener("click", take, { capture: true, once: true });
-      setTimeout(() => element.removeEventListener("click", take, { capture: true }), 2 * LONG_MS);
-      open(event);
-    }, LONG_MS);
-  });
-  element.addEventListener("pointermove", ({ clientX, clientY }) => {
-    if (from && Math.hypot(clientX - from[0], clientY - from[1]) > STILL) drop();
-  });
-  for (const ends of ["pointerup", "pointercancel", "pointerleave"]) element.addEventListener(ends, drop);
-}
-
 export const withModifier = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
 // A presenter's remote goes through a lesson if one is under way, and then not through the page.

@@ -2,8 +2,6 @@
 // as a file has none of these elements.
 
 export const appElement = () => document.querySelector("[data-testid=stApp]");
-export const whatIfButton = () =>
-  document.querySelector("[class*=_whatif_box] [data-testid=stPopover] [data-testid=stPopoverButton]");
 export const mainElement = () => document.querySelector("[data-testid=stMain]"); // the element that scrolls
 export const mainBlock = () => document.querySelector("[data-testid=stMainBlockContainer]");
 export const headerHeight = () => document.querySelector("header[data-testid=stHeader]")?.offsetHeight ?? 0;

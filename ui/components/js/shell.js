@@ -27,6 +27,7 @@ import {
 } from "#view/streamlit.js";
 import { keepEnlarged, present } from "./shell/presenter.js";
 import { explainTerms } from "./shell/terms.js";
+import { offerWhatIf } from "./shell/what_if.js";
 
 const NARROW = "(max-width: 768px)"; // where Streamlit's menu at the top is a drawer
 
@@ -45,6 +46,7 @@ export default function component({ data, setStateValue, setTriggerValue }) {
     ["Open a saved view …", () => chooseView(to)],
   ]);
   offerLink();
+  offerWhatIf(signal, data.changes);
   keepEnlarged(signal);
   explainTerms(signal, data.terms);
   onScriptEnd(signal, announcePage);

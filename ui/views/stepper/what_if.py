@@ -13,7 +13,6 @@ import orjson
 import streamlit as st
 
 from transformer.attention_view.message import Selection
-from transformer.attention_view.shared import SHARED
 from transformer.attention_view.window import Window, window
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
@@ -28,8 +27,10 @@ from transformer.model.changes import Change, cut, force, replace, scale, unifor
 from transformer.model.sites import label
 from transformer.text.word_pieces import labelled
 from ui import figures
+from ui.components.attention_view import change_selection
 from ui.page.link import Field, apart
 from ui.page.plain_text import say_error
+from ui.page.what_if_words import CELL, HEAD
 from ui.state.work_queue import heavy
 
 MOST = 12  # changes at once
@@ -47,7 +48,6 @@ DOES: dict[str, Callable[[Kind, int, int, int, int], Change]] = {
     "uniform": lambda kind, layer, head, query, key: uniform(label(kind, layer, head)),
     "off": lambda kind, layer, head, query, key: scale(label(kind, layer, head), 0),
     "layer": lambda kind, layer, head, query, key: scale(f"{kind}.{layer}.z", 0)}
-WORDS: dict[str, str] = SHARED["what_if"]["cell"] | SHARED["what_if"]["head"]
 
 
 def _read(text: str) -> list[dict[str, Any]]:
@@ -110,9 +110,13 @@ def _change(page: str, *changes: Change) -> None:
 
 
 def take(page: str, asked: Mapping[str, object]) -> None:
-    """Makes the change that was asked for at a cell or a head: {does, kind, layer, head, query, key}."""
+    """Makes the change that was asked for at a cell or a head, or opens the menu: {does, kind, layer, head, query, key,
+    pair}, of which the pair is as it is drawn."""
     does, kind = asked.get("does"), asked.get("kind")
-    if isinstance(does, str) and does in DOES and kind in ("encoder", "decoder", "cross"):
+    if does == "more":  # the menu with all that there is, of what was pressed
+        change_selection(page, kind=kind, layer=asked["layer"], head=asked["head"], of="head", pair=asked.get("pair"))
+        st.session_state[f"{page}_whatif"] = True
+    elif isinstance(does, str) and does in DOES and kind in ("encoder", "decoder", "cross"):
         layer, head, query, key = (int(asked[name]) for name in ("layer", "head", "query", "key"))
         _change(page, DOES[does](kind, layer, head, query, key))
 
@@ -211,7 +215,8 @@ def _menu(page: str, step: Step | Reading, selection: Selection) -> None:
         st.button(text, key=f"{page}_do_{name}", on_click=do, width="stretch")
 
     def offered(name: str) -> None:
-        button(WORDS[name].format(layer=layer), partial(_change, page, DOES[name](kind, layer, head, query, key)), name)
+        change = DOES[name](kind, layer, head, query, key)
+        button((CELL | HEAD)[name].format(layer=layer), partial(_change, page, change), name)
 
     st.markdown(f"“**{looks}**” to “**{seen}**”, {name}")
     with st.container(horizontal=True):
@@ -233,7 +238,7 @@ def _menu(page: str, step: Step | Reading, selection: Selection) -> None:
     st.slider(f"Strength of {name}", 0.0, 2.0, step=0.25, key=strength,
               on_change=partial(_set_strength, page, one, strength))
     with st.container(horizontal=True):
-        for does in SHARED["what_if"]["head"]:
+        for does in HEAD:
             offered(does)
     stack = "decoder" if kind == "decoder" else "encoder"  # where the key's vector is made
     of = step.axes("encoder")[0] if stack == "encoder" else queries

@@ -10,7 +10,7 @@ import { change, choose, inLines, infoOf, lit, sizesOf, stageNow } from "#view/v
 import { switchSound } from "#view/view/sound.js";
 import { strongestOf } from "#view/view/summary.js";
 import { comparePair, hasCells, putCursor, putHead, putHover } from "#view/view/readout.js";
-import { listenForWhatIf } from "#view/view/what_if.js";
+import { visible } from "#view/tokens.js";
 import { moveText, stepText, textSpot } from "#view/view/text.js";
 
 export function listenToPointer(view) {
@@ -27,28 +27,36 @@ export function listenToPointer(view) {
     put: (head) => putHead(view, head),
     choose: ({ at }) => choose(view, at),
   });
-  const head = () => [view.selection.layer, view.selection.head];
-  const ofCell = (pair) => changeable(view) && pair && { pair, head: head() };
-  listenForWhatIf(view, canvas, {
-    at: (event) => ofCell(cellAt(view, event)),
-    now: () => ofCell(view.cursor ?? [sizesOf(view)[0] - 1, 0]),
-    beside: ({ pair: [query, key] }) => {
-      const { cell, gutter } = view.made;
-      const { scrollLeft, scrollTop } = view.parts.scroller;
-      return [gutter.left + (key + 0.5) * cell[0] - scrollLeft, gutter.top + (query + 1) * cell[1] - scrollTop];
-    },
-  });
-  listenForWhatIf(view, grid, {
-    at: (event) => headed(headAt(view, event)?.at),
-    now: () => headed(view.at ?? head()),
-    beside: () => [0, 0],
-  });
+  sayPressed(view);
   view.parts.text.onclick = (event) => moveText(view, textSpot(view, event));
   view.parts.closes.onclick = () => change(view, { pair: null });
   scroller.onscroll = () => drawMain(view);
 }
 
-const headed = (head) => head && { pair: null, head };
+// What is under a pointer, or the keyboard is on, for the menu of changes (ui/components/js/shell/what_if.js).
+function sayPressed(view) {
+  const { canvas, grid, scroller } = view.parts;
+  const target = (head, pair = null) => {
+    if (!head) return null;
+    const { first, queries, keys } = infoOf(view);
+    const name = `${view.selection.kind}, layer ${head[0]}, head ${head[1]}`;
+    const title = pair ? `${visible(queries[pair[0]], 40)} → ${visible(keys[pair[1]], 40)}, ${name}` : name;
+    return { head, pair, first: first ?? [0, 0], title };
+  };
+  const head = () => [view.selection.layer, view.selection.head];
+  const ofCell = (pair) => (changeable(view) && pair ? target(head(), pair) : null);
+  const beside = ({ pair: [query, key] }) => {
+    const { cell, gutter } = view.made;
+    return [
+      gutter.left + (key + 0.5) * cell[0] - scroller.scrollLeft,
+      gutter.top + (query + 1) * cell[1] - scroller.scrollTop,
+    ];
+  };
+  const now = () => ofCell(view.cursor ?? [sizesOf(view)[0] - 1, 0]);
+  canvas.pressed = { view, at: (event) => ofCell(cellAt(view, event)), now, beside };
+  const at = (event) => target(headAt(view, event)?.at);
+  grid.pressed = { view, at, now: () => target(view.at ?? head()), beside: () => [0, 0] };
+}
 
 // Whether a cell is one that the model has: of a head, between pieces.
 const changeable = (view) =>
