@@ -2,6 +2,7 @@
 import { widest } from "#view/canvas.js";
 import { channels, css } from "#view/colours.js";
 import { onScreen } from "#view/model/places.js";
+import { visible } from "#view/tokens.js";
 import { SMALL, typeHasCome } from "#view/type.js";
 
 export const TYPE = 13; // px of its text
@@ -37,6 +38,10 @@ export function fitted(words, room, size = TYPE, weight = 400) {
   const shorter = [first, first.replace(/^[+×] /, "")].find((some) => wide(some) <= room);
   return shorter !== words && shorter ? shorter : "";
 }
+
+// A token as long as there is room for it.
+export const tokenIn = (token, ...room) =>
+  [12, 9, 6, 4, 3].map((longest) => visible(token, longest)).find((one) => fitted(one, ...room)) ?? "";
 
 export function fillShape(context, points, colour) {
   context.fillStyle = colour;

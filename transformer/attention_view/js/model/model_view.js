@@ -145,8 +145,7 @@ function drawBar(view, model) {
   model.crumbs.replaceChildren(...crumbs);
   model.crumbs.scrollLeft = model.crumbs.scrollWidth; // where they have one line, the last is seen
   if (focused) crumbs.at(-1).focus();
-  if (activeElement === model.far && at === 0) model.near.focus(); // what leads no further is hidden
-  if (activeElement === model.near && model.near.disabled) model.far.focus();
+  if (activeElement?.disabled) (at ? model.far : model.near).focus(); // which is hidden
   const { sentence } = describe(model, model.path[at]);
   model.canvas.setAttribute(
     "aria-label",

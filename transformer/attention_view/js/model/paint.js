@@ -2,7 +2,7 @@
 import { stroke, text, widest } from "#view/canvas.js";
 import { BAR, channels, css, inkOn, palette } from "#view/colours.js";
 import { tilesOf } from "#view/grid.js";
-import { TYPE, circle, coloursOf, fade, faded, fillShape, fitted, widthOf } from "#view/model/brushes.js";
+import { TYPE, circle, coloursOf, fade, faded, fillShape, fitted, tokenIn, widthOf } from "#view/model/brushes.js";
 import { isSeen, screenOf, shapeText } from "#view/model/brushes.js";
 import { paintChanged } from "#view/model/changed.js";
 import { paintCell, paintHead, paintNumber } from "#view/model/paint_head.js";
@@ -205,8 +205,6 @@ function paintSum(context, { theme }, part, [x, y, w, h]) {
   stroke(context, [cx, cy - 0.6 * r], [cx, cy + 0.6 * r]);
 }
 
-const LENGTHS = [12, 6, 4, 3]; // characters of a token, as there is room
-
 // The tokens of a stack, the one followed in the colour of what is new.
 function paintTokens(context, picture, part, [x, y, w, h]) {
   const { theme, message } = picture;
@@ -224,14 +222,15 @@ function paintTokens(context, picture, part, [x, y, w, h]) {
     context.fillRect(x + at * each + 1, y + 1, Math.max(1, each - 2), h - 2);
     if (h < 10) return;
     const options = { colour, size, align: "center", weight: followed ? 650 : 400 };
-    const cut = (room, type) =>
-      LENGTHS.map((longest) => visible(token, longest)).find((one) => fitted(one, room, type));
-    const middle = [x + (at + 0.5) * each, y + h / 2];
-    const label = cut(each - 3, size);
-    const small = h > 26 ? SMALL : 9;
-    const turned = label ? "" : each > 8 && cut(h - 3, small);
-    if (label) text(context, label, ...middle, options);
-    else if (turned) text(context, turned, ...middle, { ...options, size: small, turn: -Math.PI / 2 });
+    const label = tokenIn(token, each - 3, size);
+    if (!label && each > 8) Object.assign(options, { size: h > 26 ? SMALL : 9, turn: -Math.PI / 2 });
+    text(
+      context,
+      label || (options.turn && tokenIn(token, h - 3, options.size)) || "",
+      x + (at + 0.5) * each,
+      y + h / 2,
+      options,
+    );
   });
 }
 

@@ -1,7 +1,7 @@
 // What is in a head, in one of its cells, and in one number of a query: matrices with the numbers that make each other.
 import { bitmap, text, widest } from "#view/canvas.js";
 import { channels, css, inkOn, palette, pixelOf, pixelPalette, shade } from "#view/colours.js";
-import { TYPE, fitted, screenOf, shapeText } from "#view/model/brushes.js";
+import { TYPE, fitted, tokenIn, screenOf, shapeText } from "#view/model/brushes.js";
 import { hasNumber, headNorm } from "#view/model/numbers.js";
 import { HEAD, ROWS, inside } from "#view/model/places.js";
 import { plain, short } from "#view/numbers.js";
@@ -68,18 +68,13 @@ function once(message, id, make) {
   return message.made.get(id);
 }
 
-// words: several, as there is room, the longest first.
 function caption(context, theme, words, x, y, room, options = {}) {
   const usual = options.size ?? TYPE;
-  for (const some of [words].flat()) {
-    for (const size of [usual, 11, 10]) {
-      const shorter = size <= usual && fitted(some, room, size, options.weight ?? 400);
-      if (shorter) return text(context, shorter, x, y, { colour: theme.ink, ...options, size });
-    }
+  for (const size of [usual, 11, 10]) {
+    const shorter = size <= usual && fitted(words, room, size, options.weight ?? 400);
+    if (shorter) return text(context, shorter, x, y, { colour: theme.ink, ...options, size });
   }
 }
-
-const cutsOf = (token) => [12, 9, 6, 4, 3].map((longest) => visible(token, longest));
 
 // A head: queries beside the matrix, keys above it, and what the weights carry: values below it, the result beside it.
 export function paintHead(context, picture, node) {
@@ -216,7 +211,8 @@ function paintAxes(context, picture, [x, y, w, h], info) {
   const line = Math.max(1, Math.ceil(14 / (h / Q)));
   for (let q = 0; q < Q; q += line) {
     const options = { colour: theme.ink, align: "right", size: SMALL, weight: q === query ? 650 : 400 };
-    caption(context, theme, cutsOf(info.queries[q]), left - 6, y + ((q + 0.5) * h) / Q, left - edge - 8, options);
+    const room = left - edge - 8;
+    caption(context, theme, tokenIn(info.queries[q], room, 10, 650), left - 6, y + ((q + 0.5) * h) / Q, room, options);
   }
   const wide = w / K;
   const longest = widest(info.keys.map((one) => visible(one, 12)));
@@ -228,7 +224,7 @@ function paintAxes(context, picture, [x, y, w, h], info) {
     if (flat)
       caption(context, theme, visible(info.keys[k], 12), middle, top - 9, wide, { ...options, align: "center" });
     else
-      caption(context, theme, cutsOf(info.keys[k]), middle, top - 4, top - ceiling - 6, {
+      caption(context, theme, tokenIn(info.keys[k], top - ceiling - 6, 10, 650), middle, top - 4, top - ceiling - 6, {
         ...options,
         turn: -Math.PI / 2,
       });
