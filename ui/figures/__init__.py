@@ -80,5 +80,5 @@ __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PICKED", "PLOTLY_CO
            "picked_number", "place_said", "plain_label", "plain_table", "position_curves", "probability_change",
            "products_table", "role_card", "sample_card", "share_bar", "shortened", "side_by_side", "signed_number",
            "some_percent", "space_map", "spectrum", "spelled_cell", "spelled_sum", "spoken_label", "strongest",
-           "sweep_curves", "sweep_results", "tensor_histogram", "token_chips", "token_matrix", "weight_grid", "width_curves",
-           "with_losses", "with_positions", "won_chips", "words_label"]
+           "sweep_curves", "sweep_results", "tensor_histogram", "token_chips", "token_matrix", "weight_grid",
+           "width_curves", "with_losses", "with_positions", "won_chips", "words_label"]
