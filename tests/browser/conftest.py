@@ -430,6 +430,12 @@ def choose(page, name):
         page.get_by_role("menuitem", name=there.title).click()
 
 
+def choose_option(page, name, option):
+    """Chooses in a list, as somebody does with a mouse: `choose_option(page, "Part", "Exercise")`."""
+    page.get_by_role("combobox", name=name).click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
 def address(page):
     """The parameters in the address bar: `address(page)["step"]`. Use `reached` to wait for a value."""
     return dict(parse_qsl(page.evaluate("location.search.slice(1)"), keep_blank_values=True))

@@ -243,5 +243,5 @@ def weight_grid(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]
     head_row = tr(tag("td"), *(tag("th", token(piece), scope="col", data_position=at) for at, piece in enumerate(keys)))
     label = f"Weights of {kind}, {head_label(layer, head)}: tokens that look down, tokens looked at across"
     return _style(dark) + table([head_row], body, label=label, box="weight-grid" + " tall" * (not level)
-                                + " small" * small, style=f"--wide:{wide}px;--high:{high}px", data_kind=kind,
-                                data_layer=layer, data_head=head)
+                                + " small" * small, style=f"--wide:{wide}px;--high:{high}px;--rows:{len(queries)}",
+                                data_kind=kind, data_layer=layer, data_head=head)
