@@ -20,8 +20,8 @@ LAYOUTS = ["interleaved", "halves"]
 
 def show_sinusoids(*, dark: bool) -> None:
     """The sines and cosines of the paper, by count, width and base."""
-    with settings(PAGE, "formula"):
-        first, second, third, fourth = st.columns(4)
+    with settings(PAGE, "formula"), st.popover("Settings", icon=":material/tune:"):
+        (first, second), (third, fourth) = st.columns(2), st.columns(2)
     count = first.number_input("Positions", 2, MOST, step=1, key=f"{PAGE}_count")
     d_model = second.number_input("d_model", 2, WIDEST, step=2, key=f"{PAGE}_d_model")
     base = third.selectbox("Base", BASES, key=f"{PAGE}_base", format_func="{:,}".format,
@@ -59,8 +59,8 @@ def show_sinusoids(*, dark: bool) -> None:
 
 def show_rotary(*, dark: bool) -> None:
     """The angles that queries and keys are turned by, and what is left of them in a product."""
-    with settings(PAGE, "formula"):
-        first, second, third, fourth = st.columns(4)
+    with settings(PAGE, "formula"), st.popover("Settings", icon=":material/tune:"):
+        (first, second), (third, fourth) = st.columns(2), st.columns(2)
         same = st.toggle("q = k", key=f"{PAGE}_same", help="The key equals the query: the product is largest at "
                                                            "distance 0 and decays with distance.")
     count = first.number_input("Positions", 2, MOST, step=1, key=f"{PAGE}_count")

@@ -32,15 +32,17 @@ def show_curves(table: Table, key: str, *, dark: bool) -> None:
     state, width = st.session_state, table.values.shape[1]
     chosen = f"{PAGE}_{'pairs' if table.column == PAIR else 'dims'}"
     state[chosen] = [dim for dim in state[chosen] if dim < width]
+    drawn = st.container()
     with settings(PAGE, "dims"):
         dims = st.multiselect(f"{table.column.capitalize()}s to draw", range(width), key=chosen,
                               max_selections=CURVES)
     if not dims:
         st.info(f"Choose a {table.column} to see its curve.")
         return
-    show_positions(table.values.numpy(), dims, column=table.column, title=table.name, value=table.value,
-                   source=table.source, dark=dark, key=f"{PAGE}_{key}_curves", page=PAGE)
-    st.caption(figures.HOW_TO_ZOOM)
+    with drawn:
+        show_positions(table.values.numpy(), dims, column=table.column, title=table.name, value=table.value,
+                       source=table.source, dark=dark, key=f"{PAGE}_{key}_curves", page=PAGE)
+        st.caption(figures.HOW_TO_ZOOM)
 
 
 def show_matrix(values: torch.Tensor, key: str, *, across: str, down: str, value: str, title: str, source: str,
