@@ -166,7 +166,7 @@ function buildStepView(root) {
 // How tall the step view is: all of it that a click changes is on one screen, whatever the window.
 
 const LOWEST = 430; // px, of a window too low for it
-const LOWEST_ON_PHONE = 590;
+const LOWEST_ON_PHONE = 560;
 const OF_A_MODEL = 110; // px more there, for the picture of the whole model
 const BELOW_IT = 8; // px
 const MOST_OF_BARS = 0.5; // of what is beside the picture
