@@ -130,7 +130,7 @@ def test_what_a_stop_is_about_is_whole_on_a_projector(lesson, at, stop, page, re
 
 
 ALONE, TELEPHONE = "why-it-works", (390, 844)
-SENTENCE, WRITTEN, MATRIX = ".st-key-translate_text input", "[data-part=target]", "canvas.matrix"
+SENTENCE, WRITTEN, MATRIX = ".st-key-translate_text input", ":is([data-part=target], .rows > .text)", "canvas.matrix"
 VECTORS = ".vectors tbody", ".vectors .query .head"
 ABOVE = {  # of each stop: what its text and its question need
     1: [WRITTEN, MATRIX], 2: [SENTENCE, WRITTEN], 3: [*VECTORS, ".vectors svg"], 4: [MATRIX],
