@@ -34,6 +34,7 @@ SELECTION = {**OPENINGS["translation"].selection, "view": "model"}
 PLAYS = 3  # steps that it takes by itself
 # the link of a card reaches over all of it
 CARD = """.st-key-home_title h1 { white-space: normal; }
+@media (max-width: 640px) { .stMain [data-testid=stHorizontalBlock] { row-gap: var(--gap-2); } }
 @media (min-width: 481px) { .st-key-home_title h1 { font-size: var(--display); line-height: 48px; } }
 [class*=st-key-home_card_] { position: relative; gap: 0; }
 [class*=st-key-home_card_]:hover { border-color: var(--accent); }

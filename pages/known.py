@@ -18,8 +18,8 @@ from ui.state.caches import opened, shelf
 PAGE = "known"
 FIELDS = {"result": choice("alignment", list(BY_NAME))}
 QUICK = 5  # seconds; what takes no longer is computed when it is looked at
-ICONS = {"agrees": "check_circle", "does not agree": "cancel", "undecided": "balance", "not computed": "help"}
-NOT_YET = ":material/radio_button_unchecked:"
+ICONS = {"agrees": "check_circle", "does not agree": "cancel", "undecided": "balance",
+         "not computed": "radio_button_unchecked"}
 STYLE = """<style>
 .stMain .stMainBlockContainer { padding: 4.1rem 1.6rem 2rem; }
 .stMain [data-testid="stVerticalBlock"] { gap: var(--gap-2); }
@@ -29,7 +29,9 @@ STYLE = """<style>
 .stMain h2 { font-size: var(--title); padding: 0; }
 @media (max-width: 640px) {
   .stMain .st-key-known_list .stButton button { min-height: 2.75rem; }
-  .stMain [data-testid="stColumn"]:has(.st-key-known_one) { order: -1; }
+  .stMain [data-testid="stVerticalBlock"].st-key-known_list { flex-flow: row; overflow-x: auto; scrollbar-width: thin; }
+  .st-key-known_list > * { flex: none; width: max-content; }
+  .st-key-known_list > :has([kind=primary]) { order: -1; }
 }
 </style>"""
 
@@ -80,6 +82,7 @@ def compute_all(outcomes: Mapping[str, Outcome | Recorded | None]) -> None:
 
 def mark_of(verdict: Verdict, *, coloured: bool = True) -> str:
     icon = f":material/{ICONS[verdict]}:"
+    coloured = coloured and verdict != "not computed"
     return f":{COLOURS[verdict]}[{icon}]" if coloured else icon
 
 
@@ -97,7 +100,7 @@ def show_list(chosen: KnownResult, outcomes: Mapping[str, Outcome | Recorded | N
     """All results, a button each."""
     for one in KNOWN:
         found = plain(outcomes[one.name])
-        mark = NOT_YET if found is None else mark_of(found.verdict, coloured=one is not chosen)
+        mark = mark_of(found.verdict if found else "not computed", coloured=one is not chosen)
         st.button(f"{mark} {one.title} · {one.source}", key=f"{PAGE}_{one.name}",
                   type="primary" if one is chosen else "secondary", width="stretch", on_click=partial(choose, one.name))
 
@@ -151,9 +154,10 @@ one, outcomes = BY_NAME[st.session_state[f"{PAGE}_result"]], {each.name: outcome
 with settings(PAGE), st.container(horizontal=True, vertical_alignment="center"):
     verdicts = [found.verdict if found else "not computed" for found in map(plain, outcomes.values())]
     agree, differ = verdicts.count("agrees"), verdicts.count("does not agree")
-    st.markdown(f"Published findings on attention, computed again: {agree} agree{'s' if agree == 1 else ''}, "
-                f"{differ} do{'es' if differ == 1 else ''} not, {verdicts.count('undecided')} undecided, "
-                f"{verdicts.count('not computed')} not computed.", width="content")
+    st.markdown(f"Published findings on attention, computed again: {mark_of('agrees')} {agree} "
+                f"agree{'s' if agree == 1 else ''}, {mark_of('does not agree')} {differ} "
+                f"do{'es' if differ == 1 else ''} not, {mark_of('undecided')} {verdicts.count('undecided')} undecided, "
+                f"{mark_of('not computed')} {verdicts.count('not computed')} not computed.", width="content")
     st.button("Compute all here", key=f"{PAGE}_all", icon=":material/play_arrow:", on_click=partial(ask, "all"),
               help=f"It takes about {duration(sum(other.seconds for other in KNOWN))}; what is done stays.")
 under_way = st.container()

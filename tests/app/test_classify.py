@@ -68,12 +68,12 @@ def looked_at(at: AppTest) -> str:
 def test_it_opens_with_a_held_out_passage_and_says_whose_it_is(visit, ckpt):
     at = visit(PAGE)
     assert at.text_area(key="classify_text").value == TEXT
-    assert step_view_of(at)["text"] == {"note": "Spoken by ROMEO · from the test split, not seen in training"}
+    assert step_view_of(at)["text"] == {"note": "Spoken by ROMEO · not seen in training"}
     assert step_view_of(at)["steps"] is None
     assert at.query_params["checkpoint"] == ckpt.id
     said = transformer.attend(ckpt, TEXT).logits
     assert at.query_params["class"] == ckpt.classes[int(said.argmax())]
-    assert "from the train split, seen in training" in step_view_of(visit(PAGE, text="Ay me!"))["text"]["note"]
+    assert "· seen in training" in step_view_of(visit(PAGE, text="Ay me!"))["text"]["note"]
 
 
 # How does it end?
@@ -105,7 +105,7 @@ def test_a_checkpoint_that_is_picked_brings_its_question_which_the_order_of_word
 def test_what_the_corpus_says_of_a_sentence_stands_below_it(visit, shipped):
     sentence, ending = corpus("endings").split("test")[0]
     at = visit(PAGE, text=sentence, checkpoint=shipped("punctuate").id)
-    assert step_view_of(at)["text"]["note"] == f"In the corpus: {ending} · from the test split, not seen in training"
+    assert step_view_of(at)["text"]["note"] == f"In the corpus: {ending} · not seen in training"
     assert step_view_of(visit(PAGE, text="zzz", checkpoint=shipped("punctuate").id))["text"] is None
 
 

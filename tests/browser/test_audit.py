@@ -50,12 +50,13 @@ def each(*selectors, height=20, count=1):
     return [(one, height, count) for one in selectors]
 
 
-STEPS = [*each("[data-part=head]", height=120), *each(".next-tokens > button:not(.others)", count=4)]
+STEPS = [*each("[data-part=head]", height=120), *each(".next-tokens > button:not(.others)", count=3)]
+WRITTEN = ":is([data-part=target], .rows > .text)"  # its tokens, on a telephone its text
 BUTTONS = each(".controls > button", count=0)
 TYPED, POSITION = ".st-key-heads_text input", ".st-key-heads_position"
 FIRST = {
-    "/translate": [*each(*(f"[data-part={one}]" for one in ("controls", "source", "target"))), *STEPS, *BUTTONS],
-    "/write": [*each("[data-part=controls]", "[data-part=target]"), *STEPS, *BUTTONS],
+    "/translate": [*each("[data-part=controls]", "[data-part=source]", WRITTEN), *STEPS, *BUTTONS],
+    "/write": [*each("[data-part=controls]", WRITTEN), *STEPS, *BUTTONS],
     "/classify?show=speakers": [*each("[data-part=source]"), *STEPS],
     "/heads?view=roles": each(".st-key-heads_role_line", ".head-maps .list", ".head-maps .card",
                               ".st-key-heads_role_best [data-testid=stText]", ".weight-grid"),

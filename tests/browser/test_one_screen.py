@@ -66,6 +66,24 @@ def test_the_picture_has_most_of_a_small_laptop(visit):
             share = box["width"] * (min(720, box["y"] + box["height"]) - box["y"]) / (1280 * 720)
             controls = page.evaluate(IN_SIGHT)
             assert share >= 0.55 and len(controls) <= 25, (name, params, share, controls)
+            if name == "write" and picture == ".panes":
+                assert page.locator("[data-part=head]").bounding_box()["height"] >= 400, name
+
+
+def test_the_picture_has_half_of_a_telephone(visit, touch):
+    cases = ("/", ".panes"), (f"/translate?{urlencode({'text': LONG[:70], 'step': 12})}", ".panes"), \
+        ("/write", ".panes"), ("/classify", ".panes")
+    for address, picture in cases:
+        page = visit(address)
+        touch(True)
+        for width, height in windows(page, [PHONE]):
+            box = page.locator(picture).first.bounding_box()
+            assert box["width"] >= width - 40, address
+            assert min(height, box["y"] + box["height"]) - box["y"] >= height / 2, address
+            for what in page.locator(".controls:visible, .next-tokens:visible").all():
+                box = what.bounding_box()
+                assert address == "/" or box["y"] + box["height"] <= height, address
+        touch(False)
 
 
 @pytest.mark.parametrize("name", ["translate", "classify"])

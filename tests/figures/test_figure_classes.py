@@ -11,7 +11,8 @@ def test_each_token_says_how_many_features_it_won_and_what_it_adds(accepted):
     accepted("classes", as_text(
         won_chips(["▁a", "<i>", "▁b"], [3, 0, 9], features=12, label="won", unknown=[1]),
         contribution_chips(["a", "b"], [0.5, -1.25], to="JULIET", label="adds")))
-    assert describe_classes(["a", "b", "c", "d"], [0.1, 0.6, 0.05, 0.25]) == "Likeliest classes: b 60%, d 25%, a 10%."
+    said = describe_classes(["a", "b", "c", "d"], [0.1, 0.6, 0.05, 0.25])
+    assert said == "Likeliest classes: b 60.0%, d 25.0%, a 10.0%."
 
 
 def test_the_loss_is_drawn_on_the_whole_runs_axis_and_thinned_to_its_last_point():

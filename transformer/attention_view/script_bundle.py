@@ -27,6 +27,8 @@ SPARE = re.compile(r"""(`(?:\\.|[^`\\])*`|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*
                         |(?<=[(,=:!&|?])[ ]*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\[\\\n])+/)
                        |^[ ]*//[^\n]*\n|^[ ]+""", re.MULTILINE | re.DOTALL | re.VERBOSE)
 
+SPARE_STYLE = re.compile(r"/\*.*?\*/\n?|^ +", re.MULTILINE | re.DOTALL)  # of which no quoted text has any
+
 Address = Callable[[Path], str]  # of a module that is imported only once it is needed, where a browser fetches it
 
 def script(entry: Path, address: Address | None = None, *, along: Collection[str] = ()) -> str:
@@ -112,7 +114,7 @@ def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str], later:
         other = _beside(path, line["source"])
         if line["text"]:
             content = other.read_text("utf-8")
-            value = json.loads(content) if other.suffix == ".json" else content
+            value = json.loads(content) if other.suffix == ".json" else SPARE_STYLE.sub("", content)
             parts[other] = f"const {line['text']} = {json.dumps(value)};\n"
         elif other not in parts:
             _collect(other, (*above, path), parts, later)

@@ -7,9 +7,10 @@ from html import escape
 import numpy as np
 
 from transformer.design import colour
+from transformer.formatting import how_many
 from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
 from ui.figures.html_table import table, tag, token, tr
-from ui.figures.labels import axis_label, cell_label, head_label, how_many, part_of_one, plain_label
+from ui.figures.labels import axis_label, cell_label, head_label, part_of_one, plain_label
 from ui.figures.palette import ALLOWED, CLEAR, FORBIDDEN, INK, MARK, MUTED, ZERO, colorscale, ink_on, ramp
 
 LABELLED = 60  # tokens along an axis; with more, positions are marked and hover has the tokens

@@ -35,7 +35,7 @@ def position_curves(dims: Sequence[int], *, column: str = "dim", tokens: bool = 
         alt.X("position:Q", scale=alt.Scale(nice=False, zero=False, padding=8),
               axis=alt.Axis(grid=False, tickMinStep=1, format="d", labelAngle=-90 if upright else 0, **axis)),
         alt.Y("value:Q", title=value),
-        alt.Color("dimension:N", scale=colours, legend=alt.Legend(title=None, columns=3, offset=8)),
+        alt.Color("dimension:N", scale=colours, legend=alt.Legend(title=None, columns=2, offset=8)),
         alt.StrokeDash("dimension:N", scale=dashes),
         tooltip=["token:N"] * tokens + ["position:Q", "dimension:N", alt.Tooltip("value:Q", format=".4f")])
     curves = curves.add_params(alt.param(name=TOKENS, value=[])) if tokens else curves

@@ -10,24 +10,32 @@ import { BODY, SMALL } from "#view/type.js";
 
 // Choosers. change: called with the fields of the selection that somebody has changed.
 
-export function kindChooser(kinds, { kind: chosen }, change) {
+export function kindChooser(kinds, { kind: chosen }, change, little = false) {
   if (kinds.length < 2) return false;
   const names = kinds.map((kind) => [kind, kindName(kind)]);
-  const choice = segments("Attention", names, chosen, (kind) => change({ kind }));
-  kinds.forEach((kind, at) => {
-    choice.children[at].title = app().terms[kind] ?? "";
-  });
+  const choice = (little ? bareChooser : segments)("Attention", names, chosen, (kind) => change({ kind }));
+  if (!little)
+    kinds.forEach((kind, at) => {
+      choice.children[at].title = app().terms[kind] ?? "";
+    });
   return choice;
 }
 
-export const layerChooser = ({ layers, numbers }, { layer }, change) =>
-  numberChooser("Layer", counted(layers, numbers?.layers), layer, (at) => change({ layer: at }));
+export const layerChooser = ({ layers, numbers }, { layer }, change, little) =>
+  numberChooser("Layer", counted(layers, numbers?.layers), layer, (at) => change({ layer: at }), little);
 
-export const headChooser = ({ heads, numbers }, { head }, change) =>
-  numberChooser("Head", counted(heads, numbers?.heads), head, (at) => change({ head: at }));
+export const headChooser = ({ heads, numbers }, { head }, change, little) =>
+  numberChooser("Head", counted(heads, numbers?.heads), head, (at) => change({ head: at }), little);
 
-const numberChooser = (label, entries, value, pick) =>
-  chooser(label, entries, value, (at) => pick(Number(at)), termLabel(label.toLowerCase(), label));
+function numberChooser(label, entries, value, pick, little = false) {
+  const named = entries.map(([at, name]) => [at, `${label} ${name}`]);
+  const choose = (at) => pick(Number(at));
+  if (little) return bareChooser(label, named, value, choose);
+  return chooser(label, entries, value, choose, termLabel(label.toLowerCase(), label));
+}
+
+// Where there is little room: what is chosen says what it is.
+export const bareChooser = (label, entries, value, pick) => chooser(label, entries, value, pick, "");
 
 // entries: [value, label] of what can be kept; pick: called with the value; redraw: shows the chooser anew.
 export const fileChooser = (entries, pick, redraw) =>

@@ -16,7 +16,7 @@ import { TERM_STYLE } from "#view/terms.js";
 import { mountView } from "#view/view.js";
 import { figureFiles } from "#view/view/save.js";
 import { walksLevels } from "#view/view/selection.js";
-import { byFinger, footHeight, onPhone, topOnPage } from "#view/window.js";
+import { footHeight, onPhone, topOnPage } from "#view/window.js";
 
 // What Streamlit calls with every message.
 export default function showStepView({ data, parentElement, setStateValue, setTriggerValue }) {
@@ -166,10 +166,9 @@ function buildStepView(root) {
 // How tall the step view is: all of it that a click changes is on one screen, whatever the window.
 
 const LOWEST = 430; // px, of a window too low for it
-const LOWEST_ON_PHONE = 620;
-const LOWEST_BY_FINGER = 700; // where all that is tapped is larger
+const LOWEST_ON_PHONE = 560;
 const OF_A_MODEL = 110; // px more there, for the picture of the whole model
-const BELOW_IT = 10; // px
+const BELOW_IT = 8; // px
 const MOST_OF_BARS = 0.5; // of what is beside the picture
 const UNDER_HEADS = 16; // px, between all heads and what comes next
 const CAPTION = 28; // px, where a file says below it what it is of
@@ -186,10 +185,10 @@ function fit(stepView) {
   const first = onPhone() ? HIGHEST_ON_PHONE : HIGHEST_FIRST_LOOK;
   const most = stepView.data.brief ? first : Infinity;
   const more = stepView.message.selection.view === "model" ? OF_A_MODEL : 0;
-  const least = onPhone() ? (byFinger() ? LOWEST_BY_FINGER : LOWEST_ON_PHONE) + more : LOWEST;
-  // the versions of a sentence take nothing from the picture
-  const versions = onPhone() ? (parts.bars.querySelector(".branches")?.offsetHeight ?? 0) : 0;
-  const height = Math.max(least, Math.min(most, Math.floor(room))) + versions;
+  const least = onPhone() && !stepView.data.brief ? LOWEST_ON_PHONE + more : LOWEST;
+  // the versions of a sentence take nothing from the picture, nor at a first look what comes next
+  const under = onPhone() && (stepView.data.brief ? parts.bars : parts.bars.querySelector(".branches"));
+  const height = Math.max(least, Math.min(most, Math.floor(room))) + (under?.offsetHeight ?? 0);
   parts.screen.style.height = `${height}px`;
   // all heads have at least half of what is beside the picture
   const picture = height - Math.max(parts.controls.offsetHeight, parts.rows.offsetHeight);

@@ -12,5 +12,3 @@ export function topOnPage(element) {
 export const footHeight = () => parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--foot")) || 0;
 
 export const onPhone = () => window.innerWidth <= WIDE;
-
-export const byFinger = () => matchMedia("(pointer: coarse)").matches;

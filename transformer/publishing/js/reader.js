@@ -95,7 +95,7 @@ export class Reader {
       tokens: false,
       hint: explains ? "Show which tokens speak for this class" : "",
       help: "",
-      note: explains ? "Blue tokens support the class in orange; red ones oppose it." : "",
+      note: explains ? "Blue tokens speak for it, red ones against." : "",
       invites: explains ? "Click another class." : "",
     };
   }

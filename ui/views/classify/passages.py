@@ -34,7 +34,7 @@ def answer_of(ckpt: Checkpoint, text: str) -> str:
         split, names = match
         use = {"train": "seen in training", "test": "not seen in training"}.get(
             split, "used to select the model, not to train it")
-        return f"{ANSWERS[name]} {' and '.join(names)} · from the {split} split, {use}"
+        return f"{ANSWERS[name]} {' and '.join(names)} · {use}"
     if name == "speakers":
         return "This passage isn't by any of the ten speakers; the model knows only these ten and answers anyway."
     return ""

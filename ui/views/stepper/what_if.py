@@ -179,8 +179,7 @@ def offer(page: str, step: Step | Reading, selection: Selection) -> None:
     """The button that opens the menu, and the list of what is changed, each with its undo."""
     changed = changes_of(page)
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_whatif_line"):
-        menu = st.popover("What if…", icon=":material/science:", key=f"{page}_whatif", on_change="rerun",
-                          help="Also at a cell or a head itself: right button, long press or menu key")
+        menu = st.popover("What if…", icon=":material/science:", key=f"{page}_whatif", on_change="rerun")
         if menu.open:
             with menu:
                 _menu(page, step, selection)
@@ -251,6 +250,7 @@ def _menu(page: str, step: Step | Reading, selection: Selection) -> None:
             other = other if other in earlier else earlier[0]
             button("Use its vector", partial(_change, page, replace(f"{stack}.0.resid_pre", {"rows": [other]},
                                                                     rows=at)), "vector")
+    st.caption("Also at a cell or a head itself: right button, long press or menu key.")
 
 
 def _pair(step: Step | Reading, selection: Selection) -> tuple[int, int] | None:

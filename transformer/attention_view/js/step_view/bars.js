@@ -1,6 +1,6 @@
 // What may come next, or the classes of a text: a bar for each, to be clicked.
 import { chooseCandidate } from "#view/controls/controls.js";
-import { byFinger, onPhone } from "#view/window.js";
+import { onPhone } from "#view/window.js";
 import { part } from "#view/elements.js";
 import { inPercent } from "#view/numbers.js";
 import { referenceOf } from "#view/step_view/rows.js";
@@ -9,7 +9,7 @@ import { visible } from "#view/tokens.js";
 const DIGITS = "1234567890";
 const SEEN = 0.005; // what is less likely has no bar that could be seen
 const FEW = 4; // where there is little room
-const FEW_BY_FINGER = 3;
+const FEW_ON_PHONE = 3; // in one line
 
 export function drawBars(stepView) {
   const { parts, data, large } = stepView;
@@ -21,7 +21,7 @@ export function drawBars(stepView) {
   if (bars.help) head.title = bars.help;
   const list = part("div", { className: "next-tokens", role: "group", ariaLabel: bars.label });
   const little = large || data.brief || onPhone();
-  const few = onPhone() && byFinger() && !data.brief ? FEW_BY_FINGER : FEW;
+  const few = onPhone() && !large ? FEW_ON_PHONE : FEW;
   const most = stepView.all && !large ? bars.rows.length : little ? few : bars.most;
   const rows = bars.rows.slice(0, most).filter((row, at) => at < bars.least || row.probability >= SEEN || stepView.all);
   list.append(...rows.map((row, nth) => barOf(stepView, row, nth)));
@@ -29,7 +29,7 @@ export function drawBars(stepView) {
   if (rest !== null && rest > 0) list.append(othersOf(stepView, rest, rows.length));
   parts.bars.classList.toggle("covered", Boolean(data.hide));
   parts.bars.replaceChildren(head, list);
-  const note = [bars.note, bars.invites].filter(Boolean).join(" ");
+  const note = [bars.note, !onPhone() && bars.invites].filter(Boolean).join(" ");
   if (note) parts.bars.append(part("p", { className: "note", textContent: note }));
   const reference = referenceOf(data);
   if (reference) parts.bars.append(reference);

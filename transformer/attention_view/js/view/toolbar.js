@@ -3,13 +3,13 @@ import { openText } from "#view/checks.js";
 import { chooser, part, rebuilt, segments } from "#view/elements.js";
 import { filmEntries } from "#view/film/keep.js";
 import { FILM_KINDS } from "#view/film/kinds.js";
-import { fileChooser, headChooser, kindChooser, layerChooser } from "#view/picture_kit.js";
+import { bareChooser, fileChooser, headChooser, kindChooser, layerChooser } from "#view/picture_kit.js";
 import { take } from "#view/pointer.js";
 import { STAGES, stageName } from "#view/stages.js";
 import { termLabel } from "#view/terms.js";
 import { fileEntries, save } from "#view/view/save.js";
 import { boxed, change, inLines, inModel, infoOf, showLines, stageNow, unmet } from "#view/view/selection.js";
-import { footHeight } from "#view/window.js";
+import { footHeight, onPhone } from "#view/window.js";
 import { switchSound } from "#view/view/sound.js";
 import { caption } from "#view/view/words.js";
 
@@ -20,6 +20,8 @@ export function toolbar(view) {
   const all = !view.large;
   const merges = !view.message.standalone && !view.message.whole_pieces; // pieces into words
   const few = boxed(view); // what is not needed at first waits behind a button
+  const little = few && onPhone(); // one line
+  const kinds = Object.keys(view.message.kinds);
   const more = [all && matrix && means(view), all && matrix && stages(view)];
   const tools = [
     all && matrix && !stageNow(view).signed && colours(view),
@@ -33,10 +35,10 @@ export function toolbar(view) {
   ];
   const pick = (fields) => change(view, fields);
   const main = [
-    kindChooser(Object.keys(view.message.kinds), view.selection, pick),
-    all && views(view),
-    layerChooser(infoOf(view), view.selection, pick),
-    !inLines(view) && headChooser(infoOf(view), view.selection, ({ head }) => pick({ head, of: "head" })),
+    kindChooser(kinds, view.selection, pick, little),
+    all && views(view, little && kinds.length > 1),
+    layerChooser(infoOf(view), view.selection, pick, little),
+    !inLines(view) && headChooser(infoOf(view), view.selection, ({ head }) => pick({ head, of: "head" }), little),
   ];
   rebuilt(view.parts.bar, [...main, ...(few ? [all ? opener(view) : gridOpener(view)] : more)]);
   rebuilt(view.parts.options, few ? [...more, ...tools] : []);
@@ -48,7 +50,8 @@ export function toolbar(view) {
 // The button that shows the options, and hides them again.
 function opener(view) {
   const { options } = view.parts;
-  const button = part("button", { textContent: "Options", className: "opener", ariaExpanded: !options.hidden });
+  const words = onPhone() ? { textContent: "⋯", ariaLabel: "Options", title: "Options" } : { textContent: "Options" };
+  const button = part("button", { ...words, className: "opener", ariaExpanded: !options.hidden });
   button.onclick = () => {
     options.hidden = !options.hidden;
     button.ariaExpanded = !options.hidden;
@@ -92,7 +95,7 @@ function gridOpener(view) {
   return part("button", { textContent: "All heads", ariaPressed: on, onclick });
 }
 
-function views(view) {
+function views(view, little) {
   const names = [
     ["matrix", "Matrix"],
     ["lines", "Lines"],
@@ -102,7 +105,7 @@ function views(view) {
     if (name === "lines" && !inLines(view)) return showLines(view);
     change(view, { view: name, ...(name === "model" && { ...inPieces(view), special: "shown" }) });
   };
-  return segments("View", names, view.selection.view, pick);
+  return (little ? bareChooser : segments)("View", names, view.selection.view, pick);
 }
 
 function means(view) {

@@ -9,6 +9,7 @@ import { onPhone } from "#view/window.js";
 import { summary } from "#view/view/summary.js";
 import { layerOf, weightsOf } from "#view/weights.js";
 
+const NARROWEST = 350; // px, of a window
 const LINES_BRIEFLY = "Hover over a token to see only its lines, with their weights.";
 const LINES = "Hover over a token to see only its lines, with their weights. Double click a head to see only that one.";
 
@@ -39,8 +40,8 @@ const capital = (words) => `${words[0].toUpperCase()}${words.slice(1)}`;
 export function heading(view) {
   if (view.message.step_view?.brief) return "Where one head looks";
   const plain = inLines(view) || view.large || (boxed(view) && view.selection.stage === "weights");
-  if (plain) return shows(view);
-  // beside the scale of the colours there is no room for the kind, which stands above
+  // beside the scale of the colours there may be no room for the kind, which stands above
+  if (plain) return boxed(view) && !inLines(view) && window.innerWidth < NARROWEST ? capital(named(view)) : shows(view);
   return boxed(view) && onPhone() ? `${capital(named(view))}: ${stageText(view)}` : withStage(view);
 }
 
