@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_audit import LONG, PHONE, PROJECTOR, WIDE
+from tests.browser.test_audit import LONG, PHONE, PROJECTOR, PROJECTORS, WIDE
 
 from .conftest import reached, settle, windows
 
@@ -53,6 +53,13 @@ def test_the_picture_has_most_of_a_small_laptop(visit):
             assert box["width"] * (min(720, box["y"] + box["height"]) - box["y"]) >= 0.55 * 1280 * 720, name
             controls = page.evaluate(IN_SIGHT)
             assert len(controls) <= 25, (name, controls)
+        page.keyboard.press("f")
+        page.wait_for_url("**present=1*")
+        for width, height in windows(page, PROJECTORS):
+            box = page.locator(".panes").bounding_box()
+            least = 0.6 if text == LONG else 0.7
+            assert box["width"] * box["height"] >= least * width * height, (name, width, height)
+            assert len(page.evaluate(IN_SIGHT)) <= 15, (name, width, height)
 
 
 @pytest.mark.parametrize("name", ["translate", "classify"])

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from ui import figures
 
 STYLE = (Path(__file__).parent / "presentation.css").read_text("utf-8")
-PART, SMALLEST, PHONE = 0.04, 13, 700  # size of type by height of the window; px of the smallest type; px of width
+PART, SMALLEST, PHONE = 1 / 30, 13, 700  # size of type by height of the window; px of the smallest type; px of width
 WINDOW = "window"  # in session state: width and height of the browser's window, in px
 TALLEST = 0.9  # of the window's height, for a chart
 PROJECTOR = 1280, 720  # px, until the browser has sent the size of its window
