@@ -51,6 +51,18 @@ def duration(seconds: float) -> str:
     return f"{seconds / 86_400:.1f} days"
 
 
+def in_percent(share: float) -> str:
+    """A probability to a tenth of a percent, to a hundredth where it would be none or all, and never a false 0 or 100:
+    "8.7%", "0.02%", "<0.01%"."""
+    if share in (0, 1):
+        return f"{share:.0%}"
+    if share < 0.0001:
+        return "<0.01%"
+    if share > 0.9999:
+        return ">99.99%"
+    return f"{100 * share + 1e-9:.{2 if share < 0.001 or share > 0.999 else 1}f}%"  # a half goes up, as in browsers
+
+
 def shorten(text: str, longest: int) -> str:
     """The beginning of a text, with a sign if more follows."""
     return text if len(text) <= longest else f"{text[:longest - 1]}…"

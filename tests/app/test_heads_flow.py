@@ -6,6 +6,7 @@ import pytest
 
 from transformer.analysis.flow import Node, flow, update_writes
 from transformer.analysis.token_inputs import inputs_of_text
+from transformer.formatting import in_percent
 from ui.figures import plain_label
 from ui.views.heads.flow import ALL, FEW, STEPS
 
@@ -39,8 +40,7 @@ def test_the_picture_is_the_cut_of_the_library(open_page, shipped, threshold):
         [edge.importance for edge in cut.edges], abs=1e-5)
     assert {dot["id"]: dot["worth"] for dot in drawn["dots"]} == pytest.approx(
         {"-".join(map(str, node)) if node.kind else "logits": worth for node, worth in cut.nodes.items()}, abs=1e-5)
-    hidden = f"{100 * cut.hidden:.1f}" if cut.hidden >= 0.1 else f"{100 * cut.hidden:.2f}"
-    assert f"**{hidden}%** of the flow is hidden" in words(at)
+    assert f"**{in_percent(cut.hidden)}** of the flow is hidden" in words(at)
     heads = [thread for thread in drawn["threads"] if thread["label"]]
     assert all(thread["label"][0] == {"encoder": "E", "decoder": "D", "cross": "X"}[thread["kind"]] for thread in heads)
     assert {thread["id"] == "" for thread in drawn["threads"] if not thread["label"]} == {True}

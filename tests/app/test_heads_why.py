@@ -9,7 +9,8 @@ import transformer
 from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
 from transformer.analysis.tuned_lens import read_tuned_lens
 from transformer.analysis.why import why
-from ui.figures import percent, signed_number
+from transformer.formatting import in_percent
+from ui.figures import signed_number
 from ui.views.heads.why import told_apart
 
 from .page import go, plain, press, put, step_view_of, words
@@ -40,9 +41,10 @@ def test_the_numbers_are_those_of_the_library(open_page, shipped):
     *_, step = transformer.steps(ckpt, "I am cold.", max_steps=4)
     story, said = why(inputs_of_step(step), tuned=read_tuned_lens(ckpt)), sentences(at)
     sure, without, values = story.predicted, story.without, story.rests.integrated
-    given = {"How sure": [percent(sure.probability), f"{sure.margin:.2f}", percent(sure.other)],
+    given = {"How sure": [in_percent(sure.probability), f"{sure.margin:.2f}", in_percent(sure.other)],
              "Written by": [signed_number(story.wrote.adds)], "Rests on": [signed_number(values[2])],
-             "Without it": [percent(one.probability) for one in (sure, without.of(story.wrote.head), without.tried[0])]}
+             "Without it": [in_percent(one.probability)
+                            for one in (sure, without.of(story.wrote.head), without.tried[0])]}
     for heading, numbers in given.items():
         places = [said[heading].find(number) for number in numbers]
         assert -1 not in places and places == sorted(places), heading
@@ -77,7 +79,7 @@ def assert_leads_to(at, link: tuple[str, dict[str, str]], token: str, probabilit
     there = go(at, page, **params)
     assert not there.error and there.query_params.get("step") == params.get("step")
     bars = {row["label"]: row["probability"] for row in step_view_of(there)["bars"]["rows"]}
-    assert percent(bars[token.replace("␣", "▁").replace("↵", "\n")]) == probability
+    assert in_percent(bars[token.replace("␣", "▁").replace("↵", "\n")]) == probability
 
 
 @pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
@@ -144,7 +146,7 @@ def test_a_masked_model_is_asked_about_the_position_chosen(open_page, made):
     ckpt = made("classifier", corpus=False, head="masked", n_classes=None, pooling=None)
     at = open_page(checkpoint=ckpt.id, text="a dog is", position="3")
     story = why(inputs_of_text(ckpt, "a dog is"), position=3)
-    assert percent(story.predicted.probability) in sentences(at)["How sure"]
+    assert in_percent(story.predicted.probability) in sentences(at)["How sure"]
     assert {one.key for one in at.button} >= {"heads_why_to_lens", "heads_why_to_switch"}
     assert not {one.key for one in at.button} & {"heads_why_to_direct", "heads_why_to_attribution"}
 
@@ -162,8 +164,8 @@ def test_a_class_that_is_not_the_likeliest_is_told_as_such(open_page, shipped):
     first, last = int(logits.argmax()), int(logits.argmin())
     said = sentences(open_page(checkpoint=ckpt.id, text=text, **{"class": ckpt.classes[last]}))
     assert said["How sure"] == (
-        f"It puts “{ckpt.classes[last]}” at {percent(float(logits[last].exp()))}, rank 3; “{ckpt.classes[first]}” "
-        f"leads at {percent(float(logits[first].exp()))}, {float(logits[first] - logits[last]):.2f} logits ahead.")
+        f"It puts “{ckpt.classes[last]}” at {in_percent(float(logits[last].exp()))}, rank 3; “{ckpt.classes[first]}” "
+        f"leads at {in_percent(float(logits[first].exp()))}, {float(logits[first] - logits[last]):.2f} logits ahead.")
 
 
 @pytest.mark.parametrize(("name", "text", "position"), [("writer", "a dog is tall.", "0"),

@@ -302,7 +302,7 @@ def test_what_if_stands_at_a_cell_and_a_head_for_mouse_keys_and_fingers(look, to
     page = look(kind="cross", layer=1, head=0)
     view, canvas, menu = page.locator(".attention-view"), page.locator("canvas.matrix"), page.get_by_role("menu")
     canvas.click(button="right", position=on_cell(view, 5, 2))
-    expect(menu).to_have_accessible_name("\u2068vin\u2069 → \u2068red\u2069, X1H0")
+    expect(menu).to_have_accessible_name("\u2068vin\u2069 → \u2068red\u2069, cross, layer 1, head 0")
     expect(page.get_by_role("menuitem", name="Cut it", exact=True)).to_be_focused()
     page.keyboard.press("ArrowUp")
     expect(page.get_by_role("menuitem", name="More…")).to_be_focused()

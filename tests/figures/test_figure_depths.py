@@ -48,5 +48,5 @@ def test_the_sentence_says_when_a_token_comes_up():
     assert describe_depths([9, 1, 1], [0.1, 0.4, 0.5]).endswith("the likeliest from depth 1 on.")
     assert describe_depths([1, 2, 1], [0.1, 0.4, 0.5]).endswith("first the likeliest at depth 0.")
     assert describe_depths([9, 2], [0.1, 0.4]) == (
-        "Rank 9 and probability 10% at depth 0, rank 2 and 40% at the last, depth 1; never the likeliest.")
-    assert describe_depths([2, 2], [0.0, 1e-9]).count("< 0.01%") == 2
+        "Rank 9 and probability 10.0% at depth 0, rank 2 and 40.0% at the last, depth 1; never the likeliest.")
+    assert describe_depths([2, 2], [0.0, 1e-9]).count("<0.01%") == 2

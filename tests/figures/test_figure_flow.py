@@ -26,5 +26,5 @@ def test_what_is_drawn_goes_to_json_with_every_token_visible():
 def test_the_sentence_says_what_is_hidden_and_which_head_is_strongest():
     said = describe_flow(THREADS, answer="b", threshold=1.5, hidden=0.25)
     assert said == ("The flow of information from the tokens to “b”: 2 edges of at least 1.5%, 1 of them of heads. The "
-                    "strongest head: D0H1, from a. 25% of the flow is hidden.")
+                    "strongest head: D0H1, from a. 25.0% of the flow is hidden.")
     assert "strongest" not in describe_flow(THREADS[:1], answer="b", threshold=1, hidden=0)

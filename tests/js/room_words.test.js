@@ -85,7 +85,7 @@ test("what becomes of the text without a head is said, and how many chose it", (
   const row = { kind: "cross", layer: 1, head: 5, token: "le", before: 0.9, after: 0.2, same: false, instead: "la" };
   assert.equal(
     withoutHead({ ...row, who: "most chosen", votes: 12, output: "J'aime la vin.", as_it_is: "J'aime le vin." }),
-    "Without cross, layer 1, head 5 (which 12 of you chose), “le” goes from 90% to 20%; “la” would be likeliest. " +
+    "Without cross, layer 1, head 5 (which 12 of you chose), “le” goes from 90.0% to 20.0%; “la” would be likeliest. " +
       "The text would be: “J'aime la vin.”",
   );
   assert.match(withoutHead({ ...row, who: "right", votes: 0 }), /the right one, which none of you chose/);

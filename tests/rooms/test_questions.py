@@ -292,12 +292,12 @@ def test_where_most_is_claims_no_more_than_there_is():
     assert most_is(["a", "b", "c"], [0.33, 0.34, 0.33]) == "It is nearly uniform: from 33.0% to 34.0% each."
     assert most_is(["a", "b"], [0.5, 0.5]) == "It is nearly uniform: from 50.0% to 50.0% each."
     assert [percent(share) for share in (0, 1e-9, 0.123, 0.9999, 1)] == [
-        "0.0%", "less than 0.1%", "12.3%", "more than 99.9%", "100.0%"]
+        "0%", "less than 0.01%", "12.3%", "99.99%", "100%"]
     assert apart(["e", "n", "e", "▁"]) == ["e₁", "n", "e₂", "▁"]  # so that what stands there twice is told apart
 
 
 @pytest.mark.parametrize(("logits", "said"), [
-    ([9.0, 0.0, 0.0], "more than 99.9%"), ([2.0, 1.0, 0.0], "66.5%"), ([1.0, 1.02, 0.0], None)])
+    ([9.0, 0.0, 0.0], "99.98%"), ([2.0, 1.0, 0.0], "66.5%"), ([1.0, 1.02, 0.0], None)])
 def test_a_probability_is_never_said_to_be_all_and_no_likeliest_one_named_where_there_is_none(make_checkpoint, logits,
                                                                                               said):
     moment = Moment(opened(make_checkpoint(decoder_layers=0, n_classes=3, pooling="mean"), "reading"))

@@ -33,17 +33,34 @@ def test_without_one_of_them_nothing_is_served(monkeypatch, name):
 
 
 def test_a_fragment_of_a_page_that_was_left_ends_no_run_of_the_page_that_comes():
-    class Session:
-        _pages_manager = SimpleNamespace(current_page_script_hash="write")
-
     asked = []
-    ask = patches.ignoring_pages_left(lambda _, state: asked.append(state))
+    ask = patches.asking_for_what_was_pressed(lambda _, state: asked.append(state))
     for fragment, page, here in (("steps", "home", False), ("steps", "write", True), ("", "home", True),
                                  ("steps", "", True)):  # a link asks for another page, and the first run for any
-        ask(Session(), state := ClientState(fragment_id=fragment, page_script_hash=page))
+        ask(_session(), state := ClientState(fragment_id=fragment, page_script_hash=page))
         assert (asked.pop() is state if asked else False) is here, (fragment, page)
-    ask(Session(), None)
+    ask(_session(), None)
     assert asked == [None]
+
+
+def test_two_presses_in_one_request_run_the_whole_page_unless_both_are_of_its_fragment():
+    asked = []
+    ask = patches.asking_for_what_was_pressed(lambda _, state: asked.append(state.fragment_id))
+    for pressed, wanted in ((["in"], "steps"), (["in", "out"], ""), (["out"], ""), (["unknown"], "steps"),
+                            ([], "steps")):
+        state = ClientState(fragment_id="steps", page_script_hash="write")
+        for one in ("in", "out", "unknown"):
+            state.widget_states.widgets.add(id=one, json_trigger_value="[]" if one in pressed else "")
+        state.widget_states.widgets.add(id="out", double_value=1)  # what is only chosen is kept, whatever runs
+        ask(_session(), state)
+        assert asked.pop() == wanted, pressed
+
+
+def _session():
+    """A session on the page of a text, which has a button in a fragment and one outside."""
+    known = {"in": SimpleNamespace(fragment_id="steps"), "out": SimpleNamespace(fragment_id=None)}
+    return SimpleNamespace(_pages_manager=SimpleNamespace(current_page_script_hash="write"),
+                           _session_state=SimpleNamespace(_new_widget_state=SimpleNamespace(widget_metadata=known)))
 
 
 def test_no_visitor_empties_the_cache_that_all_share(watched):

@@ -66,7 +66,7 @@ def test_what_is_read_as_another_is_not_itself_read_as_something_else(shipped, n
 @pytest.mark.slow
 def test_a_published_file_reads_every_text_as_python_does(shipped):
     draw = random.Random(46)
-    with answering("spelling.js") as ask:
+    with answering("twins.js") as ask:
         for name in ("translate", "write"):
             spellings = read_familiar(shipped(name)).spellings
             parts = [*spellings, *(word.upper() for word in spellings), *map(str.capitalize, spellings), " ", " ", ".",

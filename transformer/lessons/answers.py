@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from transformer.by_hand.stages import ByHand, Settings
-from transformer.formatting import quote
+from transformer.formatting import in_percent, quote
 from transformer.inference.decoding import Candidate, Step, next_step
 from transformer.inference.reading import Reading
 from transformer.lessons.grading import is_right
@@ -101,8 +101,8 @@ def next_token(step: Step) -> NextToken:
     candidates = step.top(CHOICES)
     first, second = candidates[:2]
     if first.probability - second.probability < CLEAR:
-        raise ValueError(f"the model hesitates: {quote(first.piece)} has {first.probability:.1%} and "
-                         f"{quote(second.piece)} {second.probability:.1%}; choose another step or text")
+        raise ValueError(f"the model hesitates: {quote(first.piece)} has {in_percent(first.probability)} and "
+                         f"{quote(second.piece)} {in_percent(second.probability)}; choose another step or text")
     # shuffled independently of the probabilities, and alike for everybody
     shuffled = sorted(candidates, key=lambda one: sha256(f"{step.text}\0{step.index}\0{one.id}".encode()).digest())
     return NextToken(tuple(shuffled), shuffled.index(first))

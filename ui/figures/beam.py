@@ -5,11 +5,11 @@ from math import exp
 
 import numpy as np
 
+from transformer.formatting import in_percent
 from ui.figures.frame import TEXT, Finished, axis, framed, picked_number
 from ui.figures.html_table import heading, numeric_table, tag, tr
 from ui.figures.labels import axis_label, how_many, plain_label, plotly_text
 from ui.figures.palette import CLEAR, INK, MARK, MUTED, faint, ink_on, ramp
-from ui.figures.probabilities import percent
 
 COLUMN, ROW = 128, 48  # px of the page: a step, a rank
 BOX, TALL = 0.72, 0.8  # the part of a column and of a row
@@ -83,7 +83,7 @@ def _hover(node) -> str:
     token = f"<b>{axis_label(node.piece, longest=60)}</b> (id {node.id})"
     if node.parent is None:
         return f"{token}<br>read first<br>click to look at step 0"
-    return (f"{token}<br>probability {plotly_text(percent(exp(node.log_probability)))}, log-probability "
+    return (f"{token}<br>probability {plotly_text(in_percent(exp(node.log_probability)))}, log-probability "
             f"{_number(node.log_probability, 4)}<br>total {_number(node.total, 4)}, penalised "
             f"{_number(node.penalised, 4)}<br>rank {node.rank} at step {node.depth - 1}<br>{STATES[node.state]}"
             f"{', on the best path' if node.best else ''}<br>click to look at its attention")

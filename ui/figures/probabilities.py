@@ -8,6 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from transformer.formatting import in_percent
 from ui.figures.chart import Chart, chart_of, themed
 from ui.figures.labels import plain_label
 from ui.figures.palette import BAR, CATEGORICAL, MARK, MUTED, NEGATIVE
@@ -37,21 +38,12 @@ def candidate_rows(candidates: Sequence, *, chosen_id: int | None = None, rest: 
 
 def _row(kind: str, token: str, probability: float) -> str:
     return (f'<div class="{kind}"><bdi>{token}</bdi><i style="--part:{probability:.4f}"></i>'
-            f"<span>{escape(percent(probability))}</span></div>")
-
-
-def percent(probability: float) -> str:
-    """A probability in per cent to three figures, four near certainty, and never a false 0 or 100."""
-    if 0 < probability < 0.0001:
-        return "< 0.01%"
-    if 0.9999 < probability < 1:
-        return "> 99.99%"
-    return f"{100 * probability:.{4 if probability > 0.99 else 3}g}%"
+            f"<span>{escape(in_percent(probability))}</span></div>")
 
 
 def some_percent(probability: float) -> str:
     """The same for a softmax, which never gives 0: a probability that was rounded to 0 is only very small."""
-    return percent(probability or 1e-9)
+    return in_percent(probability or 1e-9)
 
 
 LONGEST = 24    # characters of a class's name beside its bar
@@ -71,7 +63,7 @@ def describe_classes(names: Sequence[str], probabilities: Sequence[float]) -> st
     """A sentence for `alt=`: the three likeliest classes."""
     order = sorted(range(len(names)), key=lambda at: -probabilities[at])[:3]
     return "Likeliest classes: " + ", ".join(
-        f"{_name(names[at], longest=60)} {percent(float(probabilities[at]))}" for at in order) + "."
+        f"{_name(names[at], longest=60)} {in_percent(float(probabilities[at]))}" for at in order) + "."
 
 
 def won_chips(pieces: Sequence[str], won: Sequence[int], *, features: int, label: str,
@@ -79,7 +71,7 @@ def won_chips(pieces: Sequence[str], won: Sequence[int], *, features: int, label
     """Tokens (T) as HTML, each over the number of features of which it is the maximum, and shaded by it."""
     most = max(won, default=0) or 1
     return _chips(pieces, [str(int(count)) for count in won], [count / most for count in won],
-                  [f"wins {int(count)} of {features} features, {percent(count / features)}" for count in won],
+                  [f"wins {int(count)} of {features} features, {in_percent(count / features)}" for count in won],
                   label=label, unknown=unknown)
 
 

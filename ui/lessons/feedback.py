@@ -1,7 +1,7 @@
 """Feedback on answers, with the model's own numbers, as plain text."""
 
+from transformer.formatting import in_percent
 from transformer.lessons.answers import Answer, Cell, FreeText, NextToken, Number
-from ui.figures import percent
 from ui.figures.labels import part_of_one, plain_label
 
 
@@ -19,7 +19,7 @@ def right_text(answer: Answer | None) -> str:
     """The model's answer."""
     match answer:
         case NextToken(choices, right):
-            return f"{plain_label(choices[right].piece)}, {percent(choices[right].probability)}"
+            return f"{plain_label(choices[right].piece)}, {in_percent(choices[right].probability)}"
         case Cell():
             return f"{plain_label(answer.keys[answer.right])}, {part_of_one(answer.weights[answer.right])}"
         case Number(right):
@@ -37,7 +37,7 @@ def verdict(answer: Answer, reply: object) -> str:
             chosen = choices[reply]
             return f"Right: the model predicts {right_text(answer)}." if right else (
                 f"The model predicts {right_text(answer)}. Your {plain_label(chosen.piece)} has "
-                f"{percent(chosen.probability)}.")
+                f"{in_percent(chosen.probability)}.")
         case Cell():
             token, weight = plain_label(answer.keys[reply]), part_of_one(answer.weights[reply])
             return f"Right: {weight} of this row is on {token}." if right else (

@@ -7,7 +7,9 @@ Five places of Streamlit 1.67 are replaced, because no setting, subclass or midd
 3. `ScriptRunner._run_script`: a fragment that is gone is not run. It was requested while its page was left; Streamlit
    checks that only when the request comes in, and would show the old page with nothing on it. Runs are timed as well.
 4. `AppSession.request_rerun`: a fragment of a page that the script has left is not asked for, because its browser does
-   not know that yet. Streamlit would end the run of the new page for it.
+   not know that yet. Streamlit would end the run of the new page for it. And where something was pressed outside of
+   the fragment that is asked for, the whole page runs: browsers send two presses of one moment as one request, for the
+   fragment of the last, and Streamlit would forget the other.
 5. `PagesManager.uses_pages_directory`: the folder `pages` holds scripts for `st.navigation`. Streamlit would show them
    as pages of their own until the app has run once.
 
@@ -27,7 +29,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, _has_active_trigger_value
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import SessionState
 
@@ -47,6 +49,7 @@ NAMES: dict[str, tuple[str, ...] | None] = {
     "streamlit.runtime.app_session:AppSession.request_rerun": ("self", "client_state"),
     "streamlit.runtime.pages_manager:PagesManager.uses_pages_directory": None,
     # called
+    "streamlit.runtime.scriptrunner_utils.script_requests:_has_active_trigger_value": ("state",),
     "streamlit.web.bootstrap:load_config_options": ("flag_options",),
     f"{_SERVER}.starlette_auth_routes:_create_oauth_client": ("provider",),
     f"{_SERVER}.starlette_auth_routes:_get_provider_by_state": ("request", "state_code_from_url"),
@@ -70,10 +73,11 @@ NAMES: dict[str, tuple[str, ...] | None] = {
 }
 # module:class -> attributes that its instances have.
 ATTRIBUTES = {
-    "streamlit.runtime.app_session:AppSession": ("_pages_manager",),
+    "streamlit.runtime.app_session:AppSession": ("_pages_manager", "_session_state"),
     "streamlit.runtime.runtime:Runtime": ("_session_mgr",),
     "streamlit.runtime.scriptrunner.script_runner:ScriptRunner": ("_fragment_storage",),
     f"{_STATE}.session_state:SessionState": ("_new_widget_state", "_old_state"),
+    f"{_STATE}.common:WidgetMetadata": ("fragment_id",),
     **{f"streamlit.elements.widgets.{one}Serde": ("formatted_option_to_option_index",)
        for one in ("selectbox:Selectbox", "multiselect:MultiSelect")},
     "streamlit.runtime.websocket_session_manager:WebsocketSessionManager": ("_session_storage",),
@@ -109,7 +113,7 @@ def apply() -> None:
     SessionState.set_widgets_from_proto = _forgetting_unreadable(SessionState.set_widgets_from_proto)
     SessionState._set_widget_metadata = _checking_first_value(SessionState._set_widget_metadata)
     ScriptRunner._run_script = _skipping_gone_fragments(ScriptRunner._run_script)
-    AppSession.request_rerun = ignoring_pages_left(AppSession.request_rerun)
+    AppSession.request_rerun = asking_for_what_was_pressed(AppSession.request_rerun)
 
 
 def forget_pages_folder() -> bool:
@@ -156,15 +160,23 @@ def _skipping_gone_fragments(run):
     return run_existing
 
 
-def ignoring_pages_left(request):
-    """What asks for a run, of no fragment of another page than the session's own."""
+def asking_for_what_was_pressed(request):
+    """What asks for a run: of no fragment of a page that was left, and of the whole page for a press outside of it."""
     @wraps(request)
     def request_here(self: AppSession, client_state: ClientState | None) -> None:
         of = client_state.page_script_hash if client_state and client_state.fragment_id else ""
         if of in ("", self._pages_manager.current_page_script_hash):
+            if of and _is_pressed_elsewhere(self._session_state, client_state):
+                client_state.ClearField("fragment_id")
             request(self, client_state)
 
     return request_here
+
+
+def _is_pressed_elsewhere(session: SessionState, client_state: ClientState) -> bool:
+    known = session._new_widget_state.widget_metadata
+    return any(state.id in known and known[state.id].fragment_id != client_state.fragment_id
+               for state in client_state.widget_states.widgets if _has_active_trigger_value(state))
 
 
 def _is_readable(session: SessionState, state: WidgetState) -> bool:

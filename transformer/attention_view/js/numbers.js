@@ -53,11 +53,13 @@ export function short(value) {
 export const figure = (value, most) =>
   most > 1 && most < 1e4 ? short(value) : plain(Number(value.toPrecision(2))).replace("0.", ".");
 
-// A probability to three figures, four near certainty, and never a false 0 or 100; as percent in ui/figures.
+// A probability to a tenth of a percent, to a hundredth where it would be none or all, and never a false 0 or 100; as
+// in_percent in transformer/formatting.py.
 export function inPercent(value) {
-  if (value > 0 && value < 0.0001) return "< 0.01%";
-  if (value > 0.9999 && value < 1) return "> 99.99%";
-  return `${Number((100 * value).toPrecision(value > 0.99 ? 4 : 3))}%`;
+  if (value === 0 || value === 1) return `${100 * value}%`;
+  if (value < 0.0001) return "<0.01%";
+  if (value > 0.9999) return ">99.99%";
+  return `${(100 * value).toFixed(value < 0.001 || value > 0.999 ? 2 : 1)}%`;
 }
 
 export const thousands = (step) => step.toLocaleString("en");

@@ -5,6 +5,7 @@ from hashlib import sha256
 from math import inf, log
 from typing import Any
 
+from transformer.formatting import in_percent
 from transformer.lessons.opened_link import Row
 
 NATS = 0.1  # by which the first must lead the second, of log-probability or of the logarithm of a weight
@@ -52,10 +53,8 @@ def bare(piece: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, and never a false 0 or 100."""
-    if 0 < share < 0.0005 or 0.9995 <= share < 1:
-        return "less than 0.1%" if share < 0.5 else "more than 99.9%"
-    return f"{share:.1%}"
+    """A share in a sentence, in percent."""
+    return in_percent(share).replace("<", "less than ").replace(">", "more than ")
 
 
 def apart(pieces: Sequence[str]) -> list[str]:

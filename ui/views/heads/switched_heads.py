@@ -11,7 +11,7 @@ from transformer.analysis.ablation import EXPLAINED, Head, PathChange, all_heads
 from transformer.attention_view.message import token_labels
 from transformer.checkpoint import Checkpoint
 from transformer.config import KINDS, ModelConfig
-from transformer.formatting import how_many
+from transformer.formatting import how_many, in_percent
 from transformer.inference.decoding import Step, steps
 from transformer.inference.reading import Reading, attend
 from transformer.model.changes import Change
@@ -170,7 +170,7 @@ def _show_encoder(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *,
     st.html(figures.bar_table(
         [figures.words_label(ckpt.classes[at]) for at in few],
         {BEFORE: values[few, 0].tolist(), name: values[few, 1].tolist()},
-        caption_of(ckpt, "Probability of each class"), corner="class", tokens=False, written=figures.percent,
+        caption_of(ckpt, "Probability of each class"), corner="class", tokens=False, written=in_percent,
         dark=dark))
     _open(page, ckpt, address_of_step(ckpt.id, before.text)[0], "before", "Open this text")
 

@@ -16,11 +16,12 @@ from transformer.attention_view.heads import Head
 from transformer.attention_view.message import Row, Selection, StepView, newest_row
 from transformer.attention_view.selected import in_range
 from transformer.checkpoint import Checkpoint
+from transformer.formatting import in_percent
 from transformer.inference.changed import Changes
 from transformer.inference.decoding import Sampling, Step
 from transformer.inference.decoding_tree import FORESEEN, Choice, DecodingTree, Progress, begin, go
 from ui.components.attention_view import SELECTION, move_of, show_step_view, steps_of
-from ui.figures import head_label, part_of_one, percent, spoken_label
+from ui.figures import head_label, part_of_one, spoken_label
 from ui.page.link import end_page
 from ui.page.plain_text import end_of, say_error
 from ui.state.caches import made_once
@@ -264,7 +265,7 @@ def _describe(decoding: DecodingTree, sampling: Sampling, selection: Selection, 
     row = newest_row(step, selection, head)
     one = head_label(selection.layer, selection.head)
     which = {"head": one, "rollout": "the rollout"}.get(selection.of, "the mean")
-    token = "hidden" if hidden else f"{spoken_label(step.piece)}, {percent(step.probability(sampling))}"
+    token = "hidden" if hidden else f"{spoken_label(step.piece)}, {in_percent(step.probability(sampling))}"
     most = spoken_label(keys[int(row.argmax())])
     return f"Step {step.index}: {token}; {which} looks most at {most}, {part_of_one(row.max())}"
 
