@@ -26,7 +26,7 @@ from ui.views.by_hand.settings import (
     show_lines,
     type_sentence,
 )
-from ui.views.by_hand.steps import begin_with_one, choose_step, choose_word, longest_side, show_steps
+from ui.views.by_hand.steps import choose_step, choose_word, longest_side, show_steps
 from ui.views.by_hand.vectors import show_vectors
 from ui.views.by_hand.window import choose_window
 
@@ -37,22 +37,20 @@ ABOUT = {"trained": "Every number of a trained head, on your sentence.",
 dark = st.context.theme.type == "dark"
 arrived = arrive_at(PAGE, FIELDS) is not None
 
-def say_what_it_is() -> None:
-    """What the numbers are of."""
-    st.html(f"<p class='about'>{ABOUT.get(st.session_state[f'{PAGE}_part'], ABOUT['random'])}</p>")
-
-
 st.html(f"<style>{STYLE}</style>{figures.matrix_style(dark=dark)}")
-show_title(PAGE, "By hand", say_what_it_is)
-with st.container(key=f"{PAGE}_settings", horizontal=True, gap="small", vertical_alignment="center"):
-    text = type_sentence()
-    sets = st.container(horizontal=True, gap="small", width="content")
-top = st.container(key=f"{PAGE}_parts", horizontal=True, gap="small", vertical_alignment="center")
+with st.container(key=f"{PAGE}_line", horizontal=True, gap="small", vertical_alignment="center"):
+    show_title(PAGE, "By hand")
+    top = st.container(key=f"{PAGE}_parts", horizontal=True, gap="small", vertical_alignment="center")
+bar = st.container(key=f"{PAGE}_bar", horizontal=True, gap="small", vertical_alignment="center")
 with top:
-    part = st.segmented_control("Part", PARTS, key=f"{PAGE}_part", required=True, format_func=PARTS.get,
-                                persist_state="session", label_visibility="collapsed")
+    part = st.selectbox("Part", list(PARTS), key=f"{PAGE}_part", format_func=PARTS.get, width=210, filter_mode=None,
+                        persist_state="session", label_visibility="collapsed")
     stepping = st.container(key=f"{PAGE}_stepping", horizontal=True, gap="xsmall", vertical_alignment="center",
                         width="content")
+with bar, st.container(key=f"{PAGE}_settings", horizontal=True, gap="small", vertical_alignment="center",
+                       width="content"):
+    text = type_sentence()
+    sets = st.container(horizontal=True, gap="small", width="content")
 if not text.strip():
     st.info("Type a sentence above and press Enter.")
     end_page()
@@ -70,16 +68,14 @@ with sets:
 
 words = hand.settings.words
 query, key = place("query", len(words)), place("key", len(words))
-names = [figures.markdown_text(figures.plain_label(word)) for word in words]
+names = [figures.plain_label(word) for word in words]
 tasks = exercises(hand) if part == "exercise" else {}
 if part in ("steps", "exercise", "slips"):
-    bar = st.container(key=f"{PAGE}_bar", horizontal=True, gap="small", vertical_alignment="center")
     with bar:
         choose_word("query", "Query", "the word that looks", names)
         if part == "steps":
             choose_word("key", "Key", "the word looked at", names)
             step = choose_step(stepping, list(NAMES), all_of_them=not presenting(PAGE))
-            begin_with_one()
         elif part == "exercise":
             st.segmented_control("Fill in", list(FILLS), key=f"{PAGE}_fill", required=True, format_func=FILLS.get,
                                  persist_state="session", label_visibility="collapsed")
@@ -116,4 +112,5 @@ elif part == "trained":
     show_trained(hand.settings.sentence)
 else:
     show_vectors(hand.settings.sentence, arrived=arrived, choosers=sets, bar=stepping)
+st.caption(ABOUT.get(part, ABOUT["random"]))
 leave()

@@ -59,8 +59,8 @@ ckpt = choose_checkpoint(PAGE)
 offered = [name for name, one in VIEWS.items() if one.fits(ckpt.config.task, ckpt.config.head)]
 if state[f"{PAGE}_view"] not in offered:
     state[f"{PAGE}_view"] = "roles"
-view = views.segmented_control("What to ask of the heads", offered, format_func=lambda name: VIEWS[name].title,
-                               key=f"{PAGE}_view", required=True, label_visibility="collapsed")
+view = views.selectbox("What to ask of the heads", offered, format_func=lambda name: VIEWS[name].title, width=180,
+                       key=f"{PAGE}_view", filter_mode=None, label_visibility="collapsed")
 if len(offered) < len(VIEWS):
     makes = "one at every position" if ckpt.config.head == "masked" else "none"
     st.caption(f"{', '.join(one.title for name, one in VIEWS.items() if name not in offered)}: these explain one "

@@ -26,10 +26,11 @@ FIELDS = {
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 st.html(f"<style>{STYLE}</style>")
-show_title(PAGE, "Masks", lambda: st.html("<p>A mask controls where a token may look: never at padding, and never "
-                                          "ahead in a decoder.</p>"))
+with st.container(key=f"{PAGE}_line", horizontal=True, gap="small", vertical_alignment="center"):
+    show_title(PAGE, "Masks")
+    sets = st.container(key=f"{PAGE}_settings", width="content")
 ckpt = choose_checkpoint(PAGE, beside=lambda _: st.caption(PAGES[PAGE].needs))
-with st.container(key=f"{PAGE}_settings"), st.popover("Your sentences", icon=":material/edit:"):
+with sets.popover("Your sentences", icon=":material/edit:"):
     fit_pairs(PAGE, ckpt, {f"{PAGE}_{name}": example for name, example in EXAMPLES.items()})
     sentences = type_pairs(ckpt)
 batch = typed_batch(ckpt, sentences)
@@ -38,11 +39,13 @@ if batch is None:
 with st.container(key=f"{PAGE}_choice", horizontal=True, gap="small"):
     mask = choose_mask()
     pair = choose_pair(batch)
-large, beside = columns(PAGE, [3, 2], gap="medium")
+with st.container(key=f"{PAGE}_picture"):
+    large, beside = columns(PAGE, [3, 2], gap="medium")
 with large:
     show_mask(ckpt, batch, pair, mask, dark=dark)
 with beside:
-    st.markdown(f"{MEANINGS[mask]} :gray[Vaswani et al. 2017, section 3.2.3.]")
+    st.markdown("A mask says where a token may look: never at padding, and never ahead in a decoder. "
+                f"{MEANINGS[mask]} :gray[Vaswani et al. 2017, section 3.2.3.]")
     show_batch(batch)
 
 with st.container(key=f"{PAGE}_switched"):

@@ -22,21 +22,22 @@ FIELDS = {
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
-show_title(PAGE, "Positions")
-ckpt = None
-with settings(PAGE):
+with st.container(key=f"{PAGE}_line", horizontal=True, gap="small", vertical_alignment="center"):
+    show_title(PAGE, "Positions")
+    sets = st.container(key=f"{PAGE}_settings", horizontal=True, gap="small", width="content")
+view = sets.segmented_control("Show", VIEWS, key=f"{PAGE}_view", required=True, label_visibility="collapsed")
+ckpt = choose_checkpoint(PAGE, lambda about: view == VIEWS[2] or about.reads_text) if view in VIEWS[2:] else None
+with st.container(key=f"{PAGE}_picture"):
+    if view == "Sinusoidal":
+        show_sinusoids(sets, dark=dark)
+    elif view == "Rotary":
+        show_rotary(sets, dark=dark)
+    elif view == "Trained":
+        show_checkpoint(ckpt, sets, dark=dark)
+    else:
+        show_left_out(ckpt, dark=dark)
+with settings(PAGE, "why"):
     st.markdown(with_terms("Attention by itself ignores the order of tokens: shuffle the keys, and every query gets "
                            "the same output. So models are given positions.", "token", "key", "query"),
                 unsafe_allow_html=True)
-    view = st.segmented_control("Show", VIEWS, key=f"{PAGE}_view", required=True, label_visibility="collapsed")
-    if view in VIEWS[2:]:
-        ckpt = choose_checkpoint(PAGE, lambda about: view == VIEWS[2] or about.reads_text)
-if view == "Sinusoidal":
-    show_sinusoids(dark=dark)
-elif view == "Rotary":
-    show_rotary(dark=dark)
-elif view == "Trained":
-    show_checkpoint(ckpt, dark=dark)
-else:
-    show_left_out(ckpt, dark=dark)
 leave_at(PAGE, FIELDS, checkpoint=ckpt.id if ckpt else st.session_state.get(f"{PAGE}_checkpoint"))

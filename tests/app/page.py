@@ -145,8 +145,9 @@ def _text_of(html: str) -> str:
 
 
 def options(at: AppTest, key: str) -> list[str]:
-    """The labels of a group of buttons."""
-    return [option.content for option in at.button_group(key=key).proto.options]
+    """The labels of a group of buttons, or of a list."""
+    one = at.get_by_key(key)
+    return list(one.options) if one.type == "selectbox" else [option.content for option in one.proto.options]
 
 
 def components(at: AppTest, *names: str) -> list:

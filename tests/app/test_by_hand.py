@@ -30,11 +30,12 @@ from .page import plain, press, put, rows_of
 PAGE = "by_hand"
 _NUMBERS = "td[@title][not(contains(concat(' ', @class, ' '), ' sum '))]"
 CLOSE = {"atol": 1e-4, "rtol": 1e-4}
+OPENING = {"step": "all"}
 OPEN = {name: "open" for name in FIELDS if name.startswith("weights_")}  # the boxes of weights
 WIDEST = {name: str(most) for name, (_, most) in BOUNDS.items() if name != "seed"}
 LONGEST = "a b c d e f g h i j k l"
 FIRST = {"text": SENTENCE, "seed": "123", "d": "4", "d_k": "3", "d_v": "3", "heads": "1", "scale": "sqrt(d_k)",
-         "mask": "none", "query": "6", "key": "0", "part": "steps"}
+         "mask": "none", "query": "6", "key": "0", "part": "steps", "step": "all"}
 
 
 class Matrices:
@@ -394,14 +395,14 @@ def test_one_step_stands_alone_and_the_next_is_a_click_away(open_page):
         assert at.query_params["step"] == step
         assert [one.value[:4] for one in at.header] == [heading]
     put(at, "by_hand_step", "all")
-    assert "step" not in at.query_params
+    assert at.query_params["step"] == "all"
     assert len(at.header) == 14
     assert at.button(key="by_hand_back").disabled
     press(at, "by_hand_next")
     assert at.query_params["step"] == "ids"
     assert at.button(key="by_hand_back").disabled
     assert open_page(step="block").button(key="by_hand_next").disabled
-    assert "step" not in open_page(step="of-no-name").query_params
+    assert open_page(step="of-no-name").query_params["step"] == "softmax"
 
 
 def exercise(at: AppTest) -> dict:

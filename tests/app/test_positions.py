@@ -55,7 +55,7 @@ def test_size_base_layout_and_measure_decide_the_pictures(open_page, layout):
 
 def test_without_dimensions_it_says_so_and_fewer_features_leave_some_out(open_page):
     at = open_page(dims="")
-    assert "Choose a dimension" in at.info[0].value
+    assert "choose a dimension" in at.info[0].value
     assert plot(at, "positions_matrix")
     at = open_page()
     put(at, "positions_d_model", 16)

@@ -12,6 +12,7 @@ from .page import said
 # Views that read many texts, here by a tiny model -> what their addresses say besides.
 TINY = {"spaces": {"text": "a dog is tall."}, "neurons": {"text": "a dog is tall."}, "contexts": {}, "test": {}}
 VIEWS = {".".join([page, *view.values()]).lower().replace(" ", "-"): (page, view) for page, view in addresses()}
+VIEWS["by_hand.steps"] = "by_hand", {"part": "steps", "step": "all"}
 
 
 def whole(at: AppTest) -> str:

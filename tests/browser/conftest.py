@@ -3,6 +3,7 @@
 Without Chromium these tests are skipped, saying so; HEADSUP_REQUIRE_BROWSER=1 makes every skipped one a failure.
 """
 
+import json
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -217,6 +219,30 @@ def go(page, url):
     return settle(page)
 
 
+FILLED = """() => {
+  const trees = [document];
+  for (const tree of trees)
+    trees.push(...[...tree.querySelectorAll("*")].map((one) => one.shadowRoot).filter(Boolean));
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.color = "var(--accent)";
+  const accent = getComputedStyle(probe).color;
+  probe.remove();
+  const seen = ({ left, top, right, bottom }) =>
+    right - left > 4 && right > 0 && bottom > 0 && left < innerWidth && top < innerHeight;
+  return trees.flatMap((tree) => [...tree.querySelectorAll("button, a, [role=button]")]).filter((one) =>
+    getComputedStyle(one).backgroundColor === accent && one.checkVisibility() && seen(one.getBoundingClientRect())
+  ).map((one) => one.textContent.trim());
+}"""
+
+
+def expect_filled(page, *names):
+    """The buttons in sight that are filled with the accent: `expect_filled(page, "Next stop")`."""
+    with suppress(TooLate):  # whose message would not say which are
+        page.wait_for_function(f"names => JSON.stringify(({FILLED})()) === names", timeout=WAIT_MS / 4,
+                               arg=json.dumps(names, ensure_ascii=False, separators=(",", ":")))
+    assert page.evaluate(FILLED) == [*names]
+
+
 ASKED_OUTSIDE = []  # requests to other hosts, made by any page of any test
 
 
@@ -402,6 +428,12 @@ def choose(page, name):
     else:
         page.get_by_test_id("stTopNavSection").filter(has_text=there.group).click()
         page.get_by_role("menuitem", name=there.title).click()
+
+
+def choose_option(page, name, option):
+    """Chooses in a list, as somebody does with a mouse: `choose_option(page, "Part", "Exercise")`."""
+    page.get_by_role("combobox", name=name).click()
+    page.get_by_role("option", name=option, exact=True).click()
 
 
 def address(page):

@@ -2,14 +2,14 @@
 
 import pytest
 
-from .conftest import SIZES, in_window, reached, settle, windows
+from .conftest import SIZES, choose_option, in_window, reached, settle, windows
 
 NUMBERS = """name => [...document.querySelectorAll(`[data-name="${name}"] td[title]:not(.sum)`)]
   .map(cell => Number(cell.title))"""
 
 
 def test_words_move_masks_hide_and_positions_are_added_while_the_settings_stay_open(visit):
-    page = visit("/by_hand?query=1")
+    page = visit("/by_hand?query=1&step=all")
     page.get_by_role("button", name="Settings:").click()
     settle(page)
     before = page.evaluate(NUMBERS, "x = embeddings")
@@ -35,14 +35,14 @@ def test_words_move_masks_hide_and_positions_are_added_while_the_settings_stay_o
 
 @pytest.mark.rare("five steps in three windows")
 def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit):
-    page = visit("/by_hand")
-    coffee, last = page.get_by_role("radio", name="coffee").first, page.locator('[data-name="context = weights v"]')
+    page = visit("/by_hand?step=all")
+    query, last = page.get_by_role("combobox", name="Query"), page.locator('[data-name="context = weights v"]')
     onward = page.get_by_role("button", name="Next")
     for _ in windows(page):
-        in_window(page, page.locator('[data-name="ids"] td.chosen'), coffee,
+        in_window(page, page.locator('[data-name="ids"] td.chosen'), query,
                   page.get_by_role("button", name="Settings:"), onward)
         last.evaluate("one => one.scrollIntoView({ block: 'center' })")
-        in_window(page, coffee, last)  # while all steps scroll the words to choose stay
+        in_window(page, query, last)  # while all steps scroll the words to choose stay
     page = visit("/by_hand?step=products")
     texts = ("short", "bad", "coffee", "short", "bad")
     names = ("q kᵀ", "q kᵀ / √d_k", "mask", "weights", "context = weights v")
@@ -52,7 +52,7 @@ def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit):
         for _ in windows(page, [SIZES[nth % len(SIZES)]]):
             in_window(page, onward, page.locator(f'[data-name="{name}"] table'))
         where = onward.bounding_box()
-        page.get_by_role("radio", name=word).first.click()
+        choose_option(page, "Query", word)
         reached(page, query=["Life", "is", "too", "short", "for", "bad", "coffee"].index(word))
         assert page.locator(f'[data-name="{name}"] tr.chosen th').text_content() == word
         assert onward.bounding_box() == where
@@ -61,8 +61,8 @@ def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit):
 
 @pytest.mark.rare("wide matrices on a telephone and in three windows")
 def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so_and_wide_numbers_leave_a_page_as_wide_as_it_is(visit, page):
-    visit("/by_hand?d_k=24&mask=causal&text=a+b+c+d+e+f+g+h+incomprehensible")
-    page.set_viewport_size({"width": 390, "height": 844})  # now, for a telephone begins with one step
+    visit("/by_hand?d_k=24&mask=causal&text=a+b+c+d+e+f+g+h+incomprehensible&step=all")
+    page.set_viewport_size({"width": 390, "height": 844})
     matrices = settle(page).locator(".matrix").evaluate_all("""all => all.filter(one => one.offsetParent).map(one => [
       one.dataset.name, one.querySelector('.sign').offsetWidth > 0,
       one.querySelector('.box').scrollWidth > one.querySelector('.box').clientWidth])""")
@@ -76,7 +76,7 @@ def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so_and_wide_numbers_leav
             for name in ("Increment", "Decrement"):
                 box = page.get_by_role("button", name=name).bounding_box()
                 assert box["width"] >= 44 and box["height"] >= 44, (name, box)
-    page.get_by_role("radio", name="Exercise").click()
+    choose_option(page, "Part", "Exercise")
     reached(page, part="exercise")
     cells = page.locator(".exercise input")
     cells.first.wait_for()

@@ -13,7 +13,7 @@ from tests.app.heads_checkpoints import make
 from tests.waiting import ROOT
 from transformer import ablation_job
 
-from .conftest import address, chips, reached, settle, windows
+from .conftest import address, chips, choose_option, reached, settle, windows
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_while_heads_are_measured_nothing_of_another_measurement_is_seen(visit, 
     page = visit(f"/heads?{urlencode({'view': 'roles', 'role_on': 'own', 'role_texts': 'I am cold.'})}")
     page.locator(".st-key-heads_role_maps").wait_for()
     for view in ("Lens", "Roles"):
-        page.get_by_role("radio", name=view, exact=True).click()
+        choose_option(page, "What to ask of the heads", view)
         settle(page)
     page.evaluate("""() => {
       window.seen = { work: 0, both: 0 };

@@ -1,5 +1,6 @@
-"""What every stop of every lesson is about is on a projector's first screen, whole: presented, as the lesson opens it;
-and of the lesson that everybody takes alone, above its strip in a small window and on a telephone.
+"""What every stop of every lesson is about is on a projector's first screen, whole: presented, as the lesson opens it,
+and for who takes it alone above its strip or beside its sign, where Next is what is filled; and of the lesson that
+everybody takes alone on a telephone too.
 
 What a stop is about follows from its link, so a new lesson is in this; a page that no stop has been on needs an entry.
 """
@@ -14,7 +15,7 @@ from playwright.sync_api import expect
 from transformer.lessons.parsing import parse
 from transformer.paths import ROOT
 
-from .conftest import settle
+from .conftest import WAIT_MS, expect_filled, settle
 
 WIDTH, HEIGHT, STRIP = 1280, 720, 44  # px; the strip of a lesson or a room in one line
 
@@ -88,12 +89,17 @@ OUTSIDE = """([selectors, width, height, top = 0]) => {
 }"""
 
 
+def every_stop():
+    """Lesson, number from 1, and the stop."""
+    return [(path.stem, at, stop) for path in sorted((ROOT / "lessons").glob("*.md"))
+            for at, stop in enumerate(parse(path.read_bytes(), path.stem, file=path.name).stops, 1)]
+
+
 def stops():
     """Each place once, though several lessons stop there."""
     found = {}
-    for path in sorted((ROOT / "lessons").glob("*.md")):
-        for at, stop in enumerate(parse(path.read_bytes(), path.stem, file=path.name).stops, 1):
-            found.setdefault((stop.page, tuple(sorted(stop.params.items())), stop.see), (path.stem, at, stop))
+    for lesson, at, stop in every_stop():
+        found.setdefault((stop.page, tuple(sorted(stop.params.items())), stop.see), (lesson, at, stop))
     return [*found.values()]
 
 
@@ -142,18 +148,39 @@ COVERED = f"""([selectors, width, height]) => {{
 }}"""
 
 
-@pytest.mark.parametrize(("at", "stop"), first_of_each_page(enumerate(parse(
-    (ROOT / "lessons" / f"{ALONE}.md").read_bytes(), ALONE).stops, 1)))
-def test_what_a_stop_is_about_is_above_the_strip_for_who_takes_it_alone(at, stop, page, reach):
-    """In a small window and, when that is turned into one of a telephone's size, in that one."""
+# What the sign of a tour points at is whole, and the sign lies on none of it.
+POINTED = """() => {
+  const trees = [document];
+  for (const tree of trees)
+    trees.push(...[...tree.querySelectorAll("*")].map((one) => one.shadowRoot).filter(Boolean));
+  const [part, sign] = [".driver-active-element", ".driver-popover"].map((selector) =>
+    trees.map((tree) => tree.querySelector(selector)).find(Boolean)?.getBoundingClientRect());
+  if (!part || !sign) return ["there is no sign, or it points at nothing"];
+  const inside = ({ left, top, right, bottom }) =>
+    left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
+  const apart = part.right <= sign.left || part.left >= sign.right || part.bottom <= sign.top ||
+    part.top >= sign.bottom;
+  return [inside(part) || "the part is cut", inside(sign) || "the sign is cut", apart || "the sign covers the part"]
+    .filter((one) => one !== true);
+}"""
+
+
+@pytest.mark.parametrize(("lesson", "at", "stop"), first_of_each_page(every_stop()))
+def test_what_a_stop_is_about_is_above_the_strip_for_who_takes_it_alone(lesson, at, stop, page, reach):
+    """In a small window and, of the lesson for everybody, when that is turned into one of a telephone's size."""
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-    shown = reach(f"/{stop.page}?{urlencode({**stop.params, 'lesson': ALONE, 'stop': at})}")
-    for width, height in ((WIDTH, HEIGHT), TELEPHONE):
+    shown = reach(f"/{stop.page}?{urlencode({**stop.params, 'lesson': lesson, 'stop': at})}")
+    seen = POINTED if stop.point else COVERED
+    for width, height in ((WIDTH, HEIGHT), *([TELEPHONE] if lesson == ALONE else [])):
         page.set_viewport_size({"width": width, "height": height})
-        about = [ABOVE[at], width, height]
+        told = ABOVE[at] if lesson == ALONE else []
+        about = [[*told, *(ABOUT[stop.page](stop.params, stop.see) if width == WIDTH else [])], width, height]
         with suppress(TooLate):
-            settle(shown).wait_for_function(f"about => !({COVERED})(about).length", arg=about)
-        assert shown.evaluate(COVERED, about) == [], (width, height)
+            settle(shown).wait_for_function(f"about => !({seen})(about).length", arg=about, timeout=WAIT_MS / 4)
+        assert shown.evaluate(seen, about) == [], (width, height)
+        last = shown.locator("[data-act=next]").filter(has_text="Finish").count()
+        steps = stop.deed == "step"
+        expect_filled(shown, "StepReplay" if steps else "Finish" if last else "Next" if stop.point else "Next stop")
 
 
 def test_a_strip_is_one_line_while_presented_and_one_taller_for_a_moment_leaves_the_part_where_it_belongs(page, visit):

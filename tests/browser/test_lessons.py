@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from transformer.lessons.parsing import read_file
 from transformer.paths import ROOT
 
-from .conftest import address, choose, on_cell, reached, settle, windows
+from .conftest import SIZES, address, choose, on_cell, reached, settle, windows
 
 LESSON = """---
 title: Two pages
@@ -28,6 +28,18 @@ Step to its end.
 
 Another page.
 """
+
+
+# The cards by where they begin: how high each is, and how far its button stands above its foot.
+CARDS = """() => {
+  const rows = {};
+  for (const button of document.querySelectorAll('[class*="st-key-lessons_start"] button')) {
+    const card = button.closest('[data-testid="stColumn"] > *').getBoundingClientRect();
+    const found = [card.height, card.bottom - button.getBoundingClientRect().bottom];
+    (rows[Math.round(card.top)] ??= []).push(found.map(Math.round).join());
+  }
+  return Object.values(rows);
+}"""
 
 
 def bar(page):
@@ -111,6 +123,10 @@ def test_the_page_can_be_seen_and_used_while_the_sign_points_and_a_link_goes_on_
 
 def test_a_lesson_of_ones_own_is_stepped_by_a_remote_answered_left_for_another_page_and_finished(visit):
     page = visit("/lessons")
+    for width, _ in windows(page, SIZES[::-1]):
+        cards = page.evaluate(CARDS)
+        assert {len(row) for row in cards} == {1 if width == 390 else 3}
+        assert all(len({*row}) == 1 for row in cards), cards  # as high as those beside them
     page.locator("input[type=file]").set_input_files(
         {"name": "two pages.md", "mimeType": "text/markdown", "buffer": LESSON.encode()})
     card = page.locator("[class*=st-key-lessons_own]").filter(has_text="Two pages")

@@ -14,7 +14,7 @@ from transformer.rooms.room import NoRoom, new_key
 from transformer.rooms.store import Store
 from ui.access.visitors import LECTURER
 
-from .conftest import choose
+from .conftest import choose, expect_filled
 
 ON_WALL = f"""([page, [selectors, width, height]]) => {{
   const foot = parseFloat(document.documentElement.style.getPropertyValue("--foot"));
@@ -108,6 +108,7 @@ def step(place: int):
 def test_a_room_from_the_first_phone_to_the_last_vote(open_room):
     """The lecturer shows, the wall and three phones see it; all answer; the answer is the model's."""
     room = open_room(pressing=True)
+    expect_filled(room.lecturer, "present_to_allOpen the wall")
     wall, phones = room.wall(), [room.phone() for _ in range(3)]
     expect(room.bar.locator(".here")).to_have_text("3 here")
     room.show(text=TEXT, step=3)
@@ -121,7 +122,9 @@ def test_a_room_from_the_first_phone_to_the_last_vote(open_room):
         expect(page.get_by_text("step 4", exact=True)).to_be_visible()
     wall.wait_for_url(step(4))
 
+    expect_filled(room.lecturer, "Ask…")
     room.ask()
+    expect_filled(room.lecturer, "Closed")
     for at, page in enumerate(phones):
         choices = page.locator("button.choice")
         expect(choices).to_have_count(4)
@@ -131,8 +134,10 @@ def test_a_room_from_the_first_phone_to_the_last_vote(open_room):
     assert wall.locator(".cover .track").count() == 0  # the votes stay hidden
     phones[0].locator("button.choice").nth(1).click()  # a change of mind
     room.phase("Closed")
+    expect_filled(room.lecturer, "Votes")
     expect(phones[0].locator(".own-answer")).to_be_visible()
     room.phase("Votes")
+    expect_filled(room.lecturer, "Answer")
     assert sorted(one["value"] for one in room.answers()) == [0, 1, 1]
     expect(wall.locator(".cover")).to_contain_text("2 · 67%")
     assert "83" not in phones[0].locator("main").inner_text()
@@ -140,8 +145,10 @@ def test_a_room_from_the_first_phone_to_the_last_vote(open_room):
     for page in (wall.locator(".cover"), phones[0].locator("main")):
         expect(page).to_contain_text("The model gives")
         expect(page).to_contain_text("translate@")
+    expect_filled(room.lecturer, "Done")
     room.bar.get_by_role("button", name="Done").click()
     expect(phones[0].get_by_text("step 4", exact=True)).to_be_visible()
+    expect_filled(room.lecturer, "Ask…")
 
     room.bar.get_by_role("link", name="Manage the room").click()
     room.lecturer.wait_for_url("**/room*")
@@ -496,7 +503,8 @@ def test_the_wall_shows_whole_what_each_stop_of_each_lesson_is_about(open_room):
     for lesson, at, stop in stops():
         query = urlencode({**stop.params, "lesson": lesson, "stop": at, "present": 1})
         room.lecturer.goto(f"{room.url}/{stop.page}?{query}")
-        if stop.question and stop.question.kind != "free text":  # which covers the wall until it has been asked
+        asked = stop.question
+        if asked and (asked.kind != "free text" or asked.compare):  # which covers the wall until it has been asked
             room.bar.get_by_role("button", name="Ask this stop’s question").click()
             room.phase("Answer")
             room.bar.get_by_role("button", name="Done").click()

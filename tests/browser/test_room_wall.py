@@ -140,6 +140,43 @@ def test_short_is_large_long_is_whole_and_colours_are_told_apart_on_the_wall(roo
             assert page.evaluate(CONTRAST, [cover, selector, "color"]) >= 4.5, selector
 
 
+HOSTILE = ["unbreakable" * 27, "and so on " * 30, "مرحبا بالعالم، هذه جملة طويلة " * 6, "👩‍👩‍👧‍👦🏳️‍🌈" * 20, "",
+           "<b>ok</b>"]
+# What a phone shows and is wider than it, or is printed over something else.
+SPILT = """() => {
+  const found = [...document.querySelectorAll("main *")].filter((one) => one.checkVisibility())
+    .filter((one) => !one.closest(".unseen") && one.getBoundingClientRect().right > innerWidth + 1);
+  const choices = [...document.querySelectorAll(".choices > *, .results > *")].map((one) => [one,
+    one.getBoundingClientRect()]);
+  const over = choices.filter(([one, { top, height }], at) => one.scrollHeight > height + 1 ||
+    (at && !one.closest(".short") && top < choices[at - 1][1].bottom - 1));
+  return [...found, ...over.map(([one]) => one)].map((one) => `${one.className}: ${one.textContent.slice(0, 30)}`);
+}"""
+
+
+@pytest.mark.rare("what no model of ours can be asked: names of classes and words of other models")
+def test_choices_of_any_length_and_script_are_whole_on_wall_and_phone(room):
+    page, phone = room.wall(), room.phone()
+    question, made = room.ask(ask="w" * 60 + " " + "which of these? " * 8)
+    room.put_away()
+    spec = made.spec | {"choices": HOSTILE, "pieces": False}
+    key = made.key | {"values": [0.3, 0.25, 0.2, 0.15, 0.06, 0.04], "right": 1}
+    question = room.store.ask(room.id, spec, key, VIEW)
+    room.phase(question, "open")
+    sizes = [(1280, 720), (1024, 768)]
+    expect(phone.locator("button.choice")).to_have_count(len(HOSTILE))
+    assert phone.evaluate(SPILT) == []
+    assert min(box["height"] for one in phone.locator("button.choice").all() if (box := one.bounding_box())) >= 44
+    shown(page, "open", sizes)
+    phone.locator("button.choice").nth(4).click()
+    expect(phone.get_by_text("Sent", exact=False).first).to_be_visible()
+    for phase in ("closed", "split", "answer"):
+        room.phase(question, phase)
+        shown(page, phase, sizes)
+        expect(phone.locator(f"[data-phase={phase}]")).to_be_visible()
+        assert phone.evaluate(SPILT) == [], phase
+
+
 @pytest.mark.rare("one kind of question beside a page")
 def test_who_writes_about_a_page_goes_on_seeing_it(room):
     page, phone = room.wall(), room.phone()

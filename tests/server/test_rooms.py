@@ -262,6 +262,15 @@ def test_a_stop_that_asks_is_covered_until_it_is_asked_or_shown_without(room):
     assert room.state()["coming"]
     room.lead(do="uncover")
     assert room.state()["coming"] is None
+    for at, (compare, covers) in enumerate({"": False, "page": True}.items(), 4):  # a text of one's own
+        asked |= {"about": "text", "options": {"compare": compare}, "stop": f"lesson/{at}"}
+        room.store.publish(room.room.id, VIEW | {"asked": asked}, b"a picture of it", "tab")
+        assert bool(room.state()["coming"]) is covers
+        room.ask("stop")
+        assert (b"a picture of it" not in room.get("state?rev=0&picture=0", "p").body) is covers
+        room.lead(do="phase", phase="answer")
+        assert b"a picture of it" in room.get("state?rev=0&picture=0", "p").body
+        room.lead(do="put away")
 
 
 def test_heads_that_were_switched_off_go_with_the_votes(room):

@@ -393,7 +393,7 @@ class _Column:
         else:
             parts.append(("answer", "answer", "final rows", rows, 0, "this encoder predicts nothing"))
         y, height = END
-        tall = [{"answer": 2.2, "norm": 0.8}.get(type, 1.0) for type, *_ in parts]  # candidates stand in the answer
+        tall = [2.0 if type == "answer" else 1.0 for type, *_ in parts]  # candidates stand in the answer
         tops = [y + height * (1 - sum(tall[:at + 1]) / sum(tall)) for at in range(len(parts))]
         return [self.block(type, name, (STREAM[0], top, PART[0] + PART[1] - STREAM[0],
                                         (height - 0.03) * share / sum(tall)), id=id,

@@ -80,7 +80,7 @@ def answer(question: Question, opened: Opened) -> Answer:
         case "number":
             return number(question, opened)
         case "free text":
-            return FreeText(written(_writer(opened)) if question.compare else None)
+            return FreeText(written(_writer(opened)) if question.compare == "output" else None)
     raise AssertionError(f"nothing answers {question.kind!r}")
 
 

@@ -7,6 +7,7 @@ LARGEST, STOPS = 64_000, 60  # bytes of a file, stops in it
 TITLE, SENTENCES, RECAP, NOTE, LINK = 80, 420, 120, 800, 2_000  # characters
 KINDS = ("next token", "cell", "number", "free text")
 NUMBERS = ("divisor", "product", "scaled", "weight")  # of By hand
+COMPARED = ("output", "page")
 DEEDS = {  # the action that completes a stop -> the values of its link that it changes
     "step": ("step",), "pick": ("choices",), "head": ("layer", "head"), "cell": ("pair",), "kind": ("kind",),
     "switch": ("heads",)}
@@ -24,14 +25,14 @@ class LessonError(ValueError):
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """The question of a stop. query: its row, "newest", a token or its place; value: one of `NUMBERS`; tolerance: the
-    largest error of a number; compare: the model's own text is shown beside a free one."""
+    largest error of a number; compare: what a free one is held against, one of `COMPARED` or nothing."""
 
     kind: str
     ask: str
     query: str = "newest"
     value: str = "weight"
     tolerance: float = 0.01
-    compare: bool = False
+    compare: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

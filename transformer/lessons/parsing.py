@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 from transformer.formatting import quote
 from transformer.lessons.lesson import (
     ASK,
+    COMPARED,
     DEEDS,
     KINDS,
     LARGEST,
@@ -200,10 +201,11 @@ class _Reader:
         given = {name: self._short(items[name][0], name, items[name][1], SENTENCES) for name in ASKING if name in items}
         if given.get("value", NUMBERS[0]) not in NUMBERS:
             raise self.error(items["value"][0], f"value is {quote(given['value'])}; choose one of {', '.join(NUMBERS)}")
-        if "compare" in given and given["compare"] != "output":
-            raise self.error(items["compare"][0], "compare can only be “output”: the text that the model writes")
+        if given.get("compare", "") not in ("", *COMPARED):
+            raise self.error(items["compare"][0], "compare can be “output”, the text that the model writes, or “page”, "
+                                                  "what stands on the page")
         return Question(kind=kind, ask=given.get("ask", ASK[kind]), query=given.get("query", "newest"),
-                        value=given.get("value", "weight"), compare="compare" in given,
+                        value=given.get("value", "weight"), compare=given.get("compare", ""),
                         tolerance=self._tolerance(items))
 
     def _tolerance(self, items: dict[str, tuple[int, str]]) -> float:

@@ -7,9 +7,10 @@ from html import escape
 import numpy as np
 
 from transformer.design import colour
+from transformer.formatting import how_many
 from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
 from ui.figures.html_table import table, tag, token, tr
-from ui.figures.labels import axis_label, cell_label, head_label, how_many, part_of_one, plain_label
+from ui.figures.labels import axis_label, cell_label, head_label, part_of_one, plain_label
 from ui.figures.palette import ALLOWED, CLEAR, FORBIDDEN, INK, MARK, MUTED, ZERO, colorscale, ink_on, ramp
 
 LABELLED = 60  # tokens along an axis; with more, positions are marked and hover has the tokens
@@ -242,5 +243,5 @@ def weight_grid(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]
     head_row = tr(tag("td"), *(tag("th", token(piece), scope="col", data_position=at) for at, piece in enumerate(keys)))
     label = f"Weights of {kind}, {head_label(layer, head)}: tokens that look down, tokens looked at across"
     return _style(dark) + table([head_row], body, label=label, box="weight-grid" + " tall" * (not level)
-                                + " small" * small, style=f"--wide:{wide}px;--high:{high}px", data_kind=kind,
-                                data_layer=layer, data_head=head)
+                                + " small" * small, style=f"--wide:{wide}px;--high:{high}px;--rows:{len(queries)}",
+                                data_kind=kind, data_layer=layer, data_head=head)

@@ -5,10 +5,10 @@ from math import exp
 
 import numpy as np
 
-from transformer.formatting import in_percent
+from transformer.formatting import how_many, in_percent
 from ui.figures.frame import TEXT, Finished, axis, framed, picked_number
 from ui.figures.html_table import heading, numeric_table, tag, tr
-from ui.figures.labels import axis_label, how_many, plain_label, plotly_text
+from ui.figures.labels import axis_label, plain_label, plotly_text
 from ui.figures.palette import CLEAR, INK, MARK, MUTED, faint, ink_on, ramp
 
 COLUMN, ROW = 128, 48  # px of the page: a step, a rank

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from transformer.formatting import how_many
 from ui.figures.attention import NUMBERED, WHERE, matrix, stripes
 from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
 from ui.figures.html_table import header_rows, heading, numeric_table, tag, tr
-from ui.figures.labels import axis_label, how_many, plain_label
+from ui.figures.labels import axis_label, plain_label
 from ui.figures.palette import MARK, diverging, diverging_scale, ink_on
 
 UNLIKE = "≠"

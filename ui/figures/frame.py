@@ -85,6 +85,7 @@ LENGTHS = {"standoff", "thickness", "len", "ypad", "xpad", "fontSize", "labelFon
 AREAS = {"symbolSize"}
 TOP = 8  # px above a chart's title
 TITLE = 30  # px over a figure for its title
+AROUND = 110  # px that a chart's title, axes and key take
 LINE_HEIGHT, LETTER_WIDTH = 1.1, 0.5  # times the size of the type
 
 
@@ -100,6 +101,22 @@ def enlarged(figure: Finished | dict, by: float, height: int) -> Finished | dict
     if isinstance(chart.get("title"), dict):
         chart["title"] = {name: value for name, value in chart["title"].items() if name != "subtitle"}
     return chart | {"padding": {"left": 4, "right": 16 * by, "top": TOP, "bottom": 4}}
+
+
+def shortened(figure: Finished | dict, most: int) -> Finished | dict:
+    """A plotly figure, or the specification of an altair chart, at most so many pixels high, with its labels."""
+    if not isinstance(figure, Finished):
+        height, labels = figure.get("height"), AROUND
+        return figure | {"height": most - labels} if isinstance(height, int) and height > most - labels else figure
+    whole = figure.to_dict()
+    layout = whole["layout"]
+    around = layout["margin"]["t"] + layout["margin"]["b"]
+    if layout["height"] <= most:
+        return figure
+    legend = layout.get("legend")
+    if legend:  # which is placed by parts of the height between the margins
+        legend = {"legend": legend | {"y": legend["y"] * (layout["height"] - around) / (most - around)}}
+    return Finished(whole["data"], layout | {"height": most} | (legend or {}))
 
 
 def _plot(figure: dict, by: float, height: int) -> Finished:

@@ -14,11 +14,6 @@ WORD_JOINER = "\u2060"  # invisible, without width
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"
 
 
-def how_many(number: int, thing: str, things: str = "") -> str:
-    """A number of things in words, as `transformer.formatting.how_many`, which figures do not import."""
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
-
-
 def part_of_one(value: float, digits: int = 2) -> str:
     """A weight or a share to so many digits, or to more if it would read as 1 though it is less; a small one that is
     not 0 never reads as 0."""

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from transformer.formatting import how_many
 from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
-from ui.figures.labels import axis_label, how_many, plain_label
+from ui.figures.labels import axis_label, plain_label
 from ui.figures.palette import CYCLIC, DIVERGING, colorscale, diverging_scale
 
 TICKS = 9  # about the most numbers along an axis

@@ -7,9 +7,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from transformer.formatting import how_many
 from ui.figures.chart import Chart, chart_of, ground, ink_of, themed
 from ui.figures.frame import TEXT
-from ui.figures.labels import how_many, plain_label
+from ui.figures.labels import plain_label
 from ui.figures.palette import CATEGORICAL, MARK, MUTED
 
 PICKED = "picked"  # the selection that a click makes; each point has its `number`

@@ -4,7 +4,6 @@ offer."""
 from functools import partial
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from transformer.lessons.answers import Finding
 from transformer.lessons.lesson import LARGEST, Lesson, LessonError
@@ -18,22 +17,28 @@ from ui.page.pages import PAGES
 from ui.page.plain_text import say_error
 
 MEGABYTES = 1  # the largest upload; a lesson is far smaller, which its parser checks
+IN_A_ROW = 3  # cards
 RIGHT = {True: "right", False: "wrong", None: ""}
 
 
 def show_list(page: str) -> None:
-    """A card for each lesson."""
-    columns: list[DeltaGenerator] = []
-    for name, lesson in all_lessons().items():
-        columns = columns or st.columns(2, gap="medium")  # a row for two, so that they keep their order on a phone
-        with columns.pop(0), st.container(border=True, gap="small", key=f"{page}_{name.replace('/', '_')}"):
-            if isinstance(lesson, LessonError):
-                say_error(lesson)
-            else:
-                _show_card(page, lesson)
+    """A card for each lesson, in rows, which keep their order on a phone; the checks of a row below it."""
+    lessons = [*all_lessons().items()]
+    for row in (lessons[at:at + IN_A_ROW] for at in range(0, len(lessons), IN_A_ROW)):
+        checks = []
+        for column, (name, lesson) in zip(st.columns(IN_A_ROW, gap="xsmall"), row, strict=False):
+            with column.container(border=True, gap="xsmall", height="stretch", key=f"{page}_{name.replace('/', '_')}"):
+                if isinstance(lesson, LessonError):
+                    say_error(lesson)
+                else:
+                    checks.append((lesson, _show_card(page, lesson)))
+        for lesson, findings in checks:
+            if findings:
+                _show_report(lesson, findings)
 
 
-def _show_card(page: str, lesson: Lesson) -> None:
+def _show_card(page: str, lesson: Lesson) -> list[Finding]:
+    """Draws a card, and returns what the check of its lesson has found."""
     questions = sum(stop.question is not None for stop in lesson.stops)
     st.header(figures.markdown_text(lesson.title), anchor=False)
     st.markdown(figures.markdown_text(lesson.sentence))
@@ -46,16 +51,16 @@ def _show_card(page: str, lesson: Lesson) -> None:
     findings = checked.get(lesson.name, [])
     broken = [one for one in findings if one.problem]
     under_way = (progress := lesson_progress()) is not None and progress.lesson.name == lesson.name
+    st.space("stretch")
     with st.container(horizontal=True):
         st.button("Start again" if under_way else "Take the tour" if lesson.name == TOUR else "Start",
-                  key=f"{page}_start_{lesson.name}", type="primary", disabled=bool(broken),
-                  on_click=partial(_start, lesson))
+                  key=f"{page}_start_{lesson.name}", type="primary" if lesson.name == TOUR else "secondary",
+                  disabled=bool(broken), on_click=partial(_start, lesson))
         st.button("Check", key=f"{page}_check_{lesson.name}", on_click=partial(_check, page, lesson),
                   help="Whether every link opens and every question has an answer.")
         if own_file:
             st.button("Remove", key=f"{page}_remove_{lesson.name}", on_click=partial(own().pop, lesson.name, None))
-    if findings:
-        _show_report(lesson, findings, broken)
+    return findings
 
 
 def _start(lesson: Lesson, at: int = 0) -> None:
@@ -67,11 +72,13 @@ def _check(page: str, lesson: Lesson) -> None:
     st.session_state[f"{page}_checked"][lesson.name] = check_lesson(lesson)
 
 
-def _show_report(lesson: Lesson, findings: list[Finding], broken: list[Finding]) -> None:
-    if broken:
-        st.warning(f"{len(broken)} of {len(findings)} stops cannot be given. Mend them in the file and open it again.")
+def _show_report(lesson: Lesson, findings: list[Finding]) -> None:
+    title = figures.markdown_text(lesson.title)
+    if broken := [one for one in findings if one.problem]:
+        st.warning(f"*{title}*: {len(broken)} of {len(findings)} stops cannot be given. Mend them in the "
+                   "file and open it again.")
     else:
-        st.success("Every link opens, and every question has an answer.")
+        st.success(f"*{title}*: every link opens, and every question has an answer.")
     rows = [(f"{at}. {one.stop.title}", f"line {one.stop.line}",
              one.stop.question.kind if one.stop.question else "", one.problem or "✓", right_text(one.answer))
             for at, one in enumerate(findings, 1)]

@@ -15,11 +15,12 @@ from ui.components.attention_view import CELL_ASKED
 from ui.lessons.catalogue import find
 from ui.lessons.stop_links import open_stop
 from ui.page.link import PRESENT, add_to_addresses, came_through_history, current_address, go_to
+from ui.page.presentation import LESSON as STATE
 from ui.page.presentation import present, presenting
 from ui.page.room_sharing import QUESTION, STOP, leading, store
 from ui.state.work_queue import heavy
 
-STATE, RESULTS, VISITED = "lesson", "lesson_results", "lesson_visited"
+RESULTS, VISITED = "lesson_results", "lesson_visited"
 UNKNOWN = "lesson_unknown"  # a page whose address names an unknown lesson, and that name
 MOST_VISITED = 1_000  # stops that are remembered
 LONGEST_ANSWER = 400  # characters
@@ -205,7 +206,7 @@ def cover() -> None:
     stop = f"{progress.lesson.name}/{progress.at}"
     st.session_state[QUESTION] = {**of_stop(progress.stop), "stop": stop} if open_ else None
     st.session_state[STOP] = progress.stop.title
-    covers = open_ and (question.kind == "next token" or question.compare)
+    covers = open_ and (question.kind == "next token" or question.compare == "output")
     st.session_state[CELL_ASKED] = progress.stop.page if open_ and question.kind == "cell" else None
     if progress.hidden and not (covers and progress.hidden == progress.stop.page):
         uncover()

@@ -36,13 +36,13 @@ def show_opening(page: str) -> None:
     st.markdown("In a room, phones show what the lecturer shows, step by step. Everybody can be asked what comes next "
                 "before the model says it, and anybody can look around and show what they found. There are no accounts "
                 "and no names.")
+    refused = owners.refusal(owners.me(), "open a room")
     join, own = st.columns(2, gap="large")
     with join:
         st.header("Join a room", anchor=False)
-        _show_join(page)
+        _show_join(page, filled=bool(refused))
     with own:
         st.header("Open a room", anchor=False)
-        refused = owners.refusal(owners.me(), "open a room")
         if refused:
             st.caption(f"{figures.markdown_text(refused[:1].upper() + refused[1:])}.")
         else:
@@ -54,10 +54,10 @@ def show_opening(page: str) -> None:
         _enter(key=f"{page}_lead", data={"key": key})  # the browser takes the key and loads the page again
 
 
-def _show_join(page: str) -> None:
+def _show_join(page: str, *, filled: bool) -> None:
     with st.form(f"{page}_join", border=False):
         typed = taken(st.text_input("Code of the room", key=f"{page}_code", placeholder="K7M4QX"), LONGEST_CODE)
-        joins = st.form_submit_button("Join", type="primary")
+        joins = st.form_submit_button("Join", type="primary" if filled else "secondary")
     if joins and read_code(typed):
         _enter(key=f"{page}_join_code", data={"code": read_code(typed)})
     elif joins:
@@ -91,6 +91,7 @@ def show_lecturer(page: str, room: Room) -> None:
     with faces, settings(page):
         key = visitors.cookies()[visitors.LECTURER]
         st.link_button("Open the wall", f"./room?wall={room.code}", icon=":material/present_to_all:",
+                       type="secondary" if room.view else "primary",
                        help="For a second screen or a projector: it shows what this tab shows, without controls. "
                             "Presenting on this screen works as well.")
         st.markdown(ADVICE)

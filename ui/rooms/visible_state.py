@@ -42,7 +42,7 @@ def coming_question(store: Store, room: Room) -> str | None:
     if question and question.phase == DRAFT:
         return COMING if has_answer(question) else None
     asked = room.view and room.view.get("asked")
-    if not asked or not KINDS[asked["about"]].hides_page({}) or asked["stop"] == room.uncovered:
+    if not asked or not _tells(asked) or asked["stop"] == room.uncovered:
         return None
     known = [(one.view.get("asked") or {}).get("stop") for one in store.questions(room.id)]
     return None if asked["stop"] in known else asked["ask"]
@@ -61,7 +61,12 @@ def is_guessed(question: Question | None) -> bool:
 def has_answer(question: Question) -> bool:
     """Whether the page that is shown has an answer in it: that of the question, or of the stop that it is on."""
     asked = question.view.get("asked")
-    return kind_of(question.spec).hides_page(question.key) or bool(asked and KINDS[asked["about"]].hides_page({}))
+    return kind_of(question.spec).hides_page(question.key) or bool(asked and _tells(asked))
+
+
+def _tells(asked: Mapping[str, Any]) -> bool:
+    """Whether the page of a stop has the answer to what the stop asks."""
+    return KINDS[asked["about"]].hides_page(asked.get("options", {}))
 
 
 def current_question(store: Store, room: Room) -> Question | None:

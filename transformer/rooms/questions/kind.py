@@ -35,8 +35,8 @@ class Options:
     """What a question may be asked with; a kind reads those that it knows. of: one of its `ways`; query: the row,
     "newest", a token or its place; heads: those to choose from, of the layer in the link; sentences: one's own, or how
     many of the held-out ones; seed: of random choices; tolerance: how far off a number of By hand may be; compare:
-    whether a text stands beside the model's, None where the model can write one; watch: is called with how many
-    sentences have been read, of how many."""
+    what a text is held against, the model's "output" or the "page", None where the model can write one; watch: is
+    called with how many sentences have been read, of how many."""
 
     of: str | None = None
     query: str = "newest"
@@ -44,7 +44,7 @@ class Options:
     sentences: Sequence[str] | int | None = None
     seed: int = 0
     tolerance: float | None = None
-    compare: bool | None = None
+    compare: str | bool | None = None
     watch: Callable[[int, int], None] = lambda done, of: None
 
 
@@ -175,7 +175,7 @@ class Kind:
         return ()
 
     def hides_page(self, key: Values) -> bool:
-        """Whether the page that is asked about has the answer in it. key: empty before a key is made."""
+        """Whether the page that is asked about has the answer in it. key: the options before a key is made."""
         return True
 
     def key_to_show(self, key: Values) -> dict[str, Any]:

@@ -24,10 +24,10 @@ class Text(Kind):
 
     def make(self, moment: Moment, options: Options) -> QuestionRecord:
         output = None
-        if moment.opened.shows == "step" and options.compare is not False:
+        if moment.opened.shows == "step" and options.compare in (None, "output"):
             output = written(moment.step) if options.compare else written(moment.step, WRITTEN)
         key = make_key(said="There is no right answer." if output is None else f"The model writes: {output}",
-                       output=output, proof=moment.proof(compare=options.compare))
+                       output=output, compare=options.compare, proof=moment.proof(compare=options.compare))
         return self.record(moment, key, longest=LONGEST,
                            ask="What do you think?" if output is None else "What will the model write?")
 
@@ -53,8 +53,8 @@ class Text(Kind):
         return {"count": votes["count"], "output": key.get("output")}
 
     def hides_page(self, key: Values) -> bool:
-        """Only where the model is going to write: a text is about what is shown."""
-        return key.get("output") is not None
+        """Only where the model is going to write or the page tells: else a text is about what is shown."""
+        return key.get("output") is not None or bool(key.get("compare"))
 
     def stop_options(self, question: Question) -> dict[str, Any]:
         return {"compare": question.compare}

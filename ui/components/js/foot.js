@@ -33,6 +33,8 @@ function measureFoot(name, root) {
   if (style.getPropertyValue("--foot") !== before) emit(FOOT_CHANGED);
 }
 
+export const isAtFoot = (name) => Boolean(foot.bars[name]?.height);
+
 // Whether all is in one line, and whose rest is unfolded.
 export const folds = () => foot.folds;
 export const unfolded = () => (foot.folds ? foot.unfolded : null);
@@ -61,7 +63,8 @@ function fold(on) {
 
 export const onFoot = (listener, signal) => on(FOLDED, listener, signal);
 
-// What the room that this tab leads is doing: null where there is none, else "shows" or "asks".
+// What the room that this tab leads is doing: null where there is none, else "shows", "asks", or "answers" where a
+// question is about to be asked, or has been answered.
 
 const ROOM_STATE = "room state";
 

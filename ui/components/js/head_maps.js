@@ -1,6 +1,6 @@
 // Draws the cards that ui/figures/head_maps.py makes; a head clicked, or chosen with Enter, goes to Python.
 import STYLE from "./head_maps.css";
-import { dress, keepFile, part, redrawWhenMoved, scrollToTarget, svgPart } from "#view/elements.js";
+import { dress, part, redrawWhenMoved, scrollToTarget, svgPart } from "#view/elements.js";
 import { expose } from "#view/figures/expose.js";
 import { take } from "#view/pointer.js";
 import { FONT } from "#view/type.js";
@@ -22,6 +22,10 @@ const FEW = 160; // heads of a map; of more each is as small as it must be for a
 const MANY_WIDE = 280; // px
 const MANY_HIGH = 430;
 const APART = 2;
+const AROUND = 350; // px of the window above and below the maps of the one that is large
+const OF_MAP = 45; // px of its name and numbers
+const WIDEST = 72; // px, of a head that has all the room
+const HIGHEST = 56;
 const NUMBERED = 8; // heads beside each other; of more the pointer says the numbers
 
 export default function component({ data, parentElement, setTriggerValue }) {
@@ -41,7 +45,7 @@ function draw(root, data, pick) {
   const most = Math.max(...data.cards.map(({ maps }) => maps[0].shades[0].length));
   const layers = Math.max(...data.cards.map(({ maps }) => maps[0].shades.length));
   const many = most * layers > FEW;
-  const [, wide, high] = CELL.find(([upTo]) => most <= upTo);
+  const [, wide, high] = grown(root, data, most, layers) ?? CELL.find(([upTo]) => most <= upTo);
   const width = many ? beside(root, data, most, fitting(MANY_WIDE, most, wide)) : narrowed(root, data, most, wide);
   const enlarged = (root.currentCSSZoom ?? 1) > 1; // for a projector, where low heads are high enough
   const height = many ? fitting(MANY_HIGH, layers, high) : enlarged ? Math.min(high, LOW) : high;
@@ -55,6 +59,18 @@ function draw(root, data, pick) {
   if (!focused) return;
   const cell = [...root.querySelectorAll("[data-at]")].find((one) => one.dataset.at === focused);
   cell?.focus({ preventScroll: true });
+}
+
+// Beside a list, few heads take the room that there is: [heads beside each other, width, height].
+function grown(root, { cards, listed }, most, layers) {
+  if (!listed || most > NUMBERED || root.clientWidth <= NARROW || (root.currentCSSZoom ?? 1) > 1) return null;
+  const maps = cards[0].maps.length;
+  const free = window.innerHeight - AROUND - maps * OF_MAP;
+  return [
+    most,
+    fitting(root.clientWidth - LIST - FRAME, most, WIDEST),
+    Math.max(LEAST, fitting(free, layers * maps, HIGHEST)),
+  ];
 }
 
 // The size of a head where so many stand beside or below each other.
@@ -91,9 +107,7 @@ function foot(view) {
   const { source, origin } = view.data;
   const across = view.data.cards[0].tokens ? "tokens" : "heads";
   const words = part("span", { textContent: `Layers down, ${across} across: ${source}`, title: origin });
-  const onclick = () => keepFile(fileOf(view), "heads.svg");
-  const save = part("button", { type: "button", className: "save", textContent: "Save as SVG", onclick });
-  return part("div", { className: "foot" }, words, save);
+  return part("div", { className: "foot" }, words);
 }
 
 const fileOf = (view) => new Blob([picture(view)], { type: "image/svg+xml" });

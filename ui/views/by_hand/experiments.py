@@ -33,7 +33,7 @@ from ui.choices.checkpoint import choose_checkpoint
 from ui.choices.head import head_controls, head_in_range
 from ui.components.attention_details import MEANING, source_line, window_said
 from ui.page.plain_text import say_error
-from ui.page.presentation import chart_size, enlarged
+from ui.page.presentation import chart_size, columns, enlarged
 from ui.state.caches import chart
 from ui.views.by_hand.matrices import difference, draw, spelled
 from ui.views.by_hand.settings import PAGE, place
@@ -118,18 +118,19 @@ def show_folding(hand: ByHand) -> None:
 def _show_shapes(s: Settings, result: Folding) -> None:
     """The shape of the numbers after each line."""
     st.header("Folding the heads into the batch", anchor=False)
-    st.markdown(
+    table, words = columns(PAGE, [3, 2], gap="medium")
+    table.html(figures.plain_table(["what", "shape", "written"],
+                                   [(what, str(shape), how) for what, how, shape in result.shapes],
+                                   code=(1, 2), label="shapes"))
+    words.markdown(
         "Programs seldom loop over heads. One wide matrix projects for all heads, and then each head is treated as if "
         "it were a sentence of its own: h heads of B sentences are B · h sentences, multiplied in one batched product. "
         "The same numbers are multiplied as in a loop; they only change places. "
         ":gray[Vaswani et al. 2017, section 3.2.2.]")
-    st.markdown(f"Here B = 2 sentences (yours, and yours backwards), T = {len(s.words)} words, h = {s.heads:d} heads, "
-                f"d = {s.d}, d_k = {s.d_k}, d_v = {s.d_v}.")
-    st.html(figures.plain_table(["what", "shape", "written"],
-                                [(what, str(shape), how) for what, how, shape in result.shapes],
-                                code=(1, 2), label="shapes"))
-    st.markdown("**Checked just now:** folded, and in a loop over sentences and heads: largest difference "
-                f"**{difference(result.folded, result.looped)}**.")
+    words.markdown(f"Here B = 2 sentences (yours, and yours backwards), T = {len(s.words)} words, h = {s.heads:d} "
+                   f"heads, d = {s.d}, d_k = {s.d_k}, d_v = {s.d_v}.")
+    words.markdown("**Checked just now:** folded, and in a loop over sentences and heads: largest difference "
+                   f"**{difference(result.folded, result.looped)}**.")
 
 
 def _show_transpose(s: Settings, result: Folding) -> None:

@@ -37,7 +37,7 @@ FIELDS = {
     **MOVED,
     **{f"weights_{step}": opened() for step in (3, 11, 13)},  # boxes of these steps
     "positions": Field(False, {"yes": True}.__getitem__, lambda on: "yes" if on else None),
-    "numbers": quiet(choice(GENERATORS[0], GENERATORS)), "step": quiet(choice(ALL, STEPS)),
+    "numbers": quiet(choice(GENERATORS[0], GENERATORS)), "step": optional(choice(None, STEPS)),
     "fill": quiet(choice("row", list(FILLS))), "sheet": quiet(wholes([4, 5, 7, 8], len(NAMES), count=len(NAMES)))}
 
 

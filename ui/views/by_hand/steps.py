@@ -2,7 +2,6 @@
 
 from functools import partial
 from math import sqrt
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
@@ -13,7 +12,6 @@ from transformer.by_hand.stages import SCALES, ByHand, Settings
 from transformer.by_hand.window import window
 from transformer.model.masks import additive
 from ui import figures
-from ui.components.scripts import component
 from ui.views.by_hand.matrices import NAMES, Places, difference, draw, heading, numbers, spelled
 from ui.views.by_hand.settings import ALL, PAGE
 
@@ -181,7 +179,7 @@ def show_output(hand: ByHand, at: Places) -> None:
                f"matrix; the largest difference is {difference(ours, block.output)}.")
 
 
-_narrow = component("by_hand_narrow", Path(__file__).parent / "narrow.js", "<span hidden></span>")
+FIRST = 7  # the step that it opens with
 SHOWS = (show_ids, show_embeddings, show_qkv, show_products, show_scaled,
          show_mask, show_softmax, show_context, show_heads,
          show_concatenation, show_projection, show_add_and_norm,
@@ -191,31 +189,25 @@ WIDE = 12  # columns; with wider matrices each step has the whole width
 
 
 def choose_word(name: str, short: str, meaning: str, words: list[str]) -> None:
-    """Draws the chooser of the query's or the key's word in a line; words: as Markdown."""
+    """Draws the chooser of the query's or the key's word in a line."""
+    def name_of(at: int) -> str:
+        return words[at] if words.count(words[at]) == 1 else f"{words[at]} · {at}"
+
     with st.container(key=f"{PAGE}_{name}_line", horizontal=True, gap="xsmall", vertical_alignment="center",
                       width="content", wrap=False):
         st.markdown(short, width="content", help=f"{meaning.capitalize()}. Its row is marked in orange.")
-        st.segmented_control(f"{short}: {meaning}", range(len(words)), key=f"{PAGE}_{name}", required=True,
-                             format_func=words.__getitem__, persist_state="session", label_visibility="collapsed")
-
-
-def begin_with_one() -> None:
-    """Shows only the first step on a narrow screen, where all would be ten screens long; the address says so."""
-    _narrow(key=f"{PAGE}_narrow", on_narrow_change=_begin)
-
-
-def _begin() -> None:
-    if st.session_state[f"{PAGE}_step"] == ALL:
-        st.session_state[f"{PAGE}_step"] = next(iter(NAMES))
+        st.selectbox(f"{short}: {meaning}", range(len(words)), key=f"{PAGE}_{name}", format_func=name_of,
+                     width=120, filter_mode=None, persist_state="session", label_visibility="collapsed")
 
 
 def choose_step(place: DeltaGenerator, steps: list[int], *, all_of_them: bool) -> int | str:
     """Draws the chooser of a step with buttons back and on; returns one of `steps`, or ALL."""
-    key, options = f"{PAGE}_step", [*([ALL] if all_of_them else []), *steps]
-    wanted = st.session_state[key]
+    state, key, options = st.session_state, f"{PAGE}_step", [*([ALL] if all_of_them else []), *steps]
+    wanted = state[key]
     if wanted not in options:
-        st.session_state[key] = steps[0] if wanted == ALL else min(steps, key=lambda step: abs(step - wanted))
-    at = options.index(st.session_state[key])
+        first = FIRST if all_of_them else steps[0]
+        state[key] = first if wanted in (None, ALL) else min(steps, key=lambda step: abs(step - wanted))
+    at = options.index(state[key])
     with place:
         st.selectbox("Step", options, key=key, persist_state="session", width=235, filter_mode=None,
                      format_func=lambda step: "All steps" if step == ALL else f"{step} · {NAMES[step]}",

@@ -77,10 +77,11 @@ def show_flow_view(page: str, prediction: Prediction, *, dark: bool) -> None:
         threshold = _choose_threshold(page, readable)
     cut = found.cut(threshold / 100)
     node, edge = _chosen(page, found, cut)
-    left, right = columns(page, [5, 3], gap="medium")
+    with st.container(key=f"{page}_flow_picture"):
+        left, right = columns(page, [5, 3], gap="medium")
     with left:
-        _say_hidden(cut, threshold)
         _show_picture(page, prediction, cut, threshold, node, edge, dark=dark)
+        _say_hidden(cut, threshold)
     with right, st.container(key=f"{page}_flow_one"):
         if edge is not None:
             _show_edge(prediction, edge)

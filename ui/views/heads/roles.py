@@ -201,9 +201,6 @@ def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_role_line"):
         kinds = st.container(width="content")
         sample = choose_sample(page, ckpt)
-        st.markdown("What does each head look at?", width="content",
-                    help="Averaged over many texts. Beside each map, the same model before training: whatever is just "
-                         "as strong there wasn't learned.")
     if not sample:
         return
     if (ready := ready_roles(page, sample)) is not None:

@@ -5,23 +5,34 @@ from math import pi
 import numpy as np
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.analysis.positions import along_diagonals, rotary_products
 from transformer.model.positions import sinusoids
 from transformer.model.rotary import rotary_angles
 from ui import figures
-from ui.page.presentation import chart_size, columns, enlarged, settings
+from ui.page.presentation import chart_size, columns, enlarged
 from ui.state.caches import chart
-from ui.views.positions.table import MOST, PAGE, WIDEST, Table, show_curves, show_matrix, show_similarities
+from ui.views.positions.table import (
+    MOST,
+    PAGE,
+    WIDEST,
+    Table,
+    opened_settings,
+    show_curves,
+    show_matrix,
+    show_similarities,
+)
 
 BASES = [10, 100, 1_000, 10_000, 100_000, 1_000_000]
 LAYOUTS = ["interleaved", "halves"]
 
 
-def show_sinusoids(*, dark: bool) -> None:
-    """The sines and cosines of the paper, by count, width and base."""
-    with settings(PAGE, "formula"):
-        first, second, third, fourth = st.columns(4)
+def show_sinusoids(sets: DeltaGenerator, *, dark: bool) -> None:
+    """The sines and cosines of the paper, by count, width and base. sets: the place of the button of the settings."""
+    box = opened_settings(sets, count="{:,} positions", d_model="d_model {}", base="base {:,}")
+    with box:
+        (first, second), (third, fourth) = st.columns(2), st.columns(2)
     count = first.number_input("Positions", 2, MOST, step=1, key=f"{PAGE}_count")
     d_model = second.number_input("d_model", 2, WIDEST, step=2, key=f"{PAGE}_d_model")
     base = third.selectbox("Base", BASES, key=f"{PAGE}_base", format_func="{:,}".format,
@@ -34,7 +45,7 @@ def show_sinusoids(*, dark: bool) -> None:
                   f"formula · {count} positions, d_model {d_model}, base {base:,}, {layout}")
     left, right = columns(PAGE, [3, 2], gap="large")
     with left:
-        show_curves(table, "sinusoids", dark=dark)
+        show_curves(table, "sinusoids", box, dark=dark)
         for at, wave in (("2i", "sin"), ("2i+1", "cos")):
             st.latex(rf"PE_{{(pos,\,{at})}}=\{wave}\!\left(pos\,/\,base^{{2i/d_{{model}}}}\right)")
         st.caption("Each dimension is a wave. Low dimensions change fast and separate neighbours; high ones change "
@@ -57,10 +68,10 @@ def show_sinusoids(*, dark: bool) -> None:
                "diagonal and largest at distance 0.")
 
 
-def show_rotary(*, dark: bool) -> None:
-    """The angles that queries and keys are turned by, and what is left of them in a product."""
-    with settings(PAGE, "formula"):
-        first, second, third, fourth = st.columns(4)
+def show_rotary(sets: DeltaGenerator, *, dark: bool) -> None:
+    """The angles that queries and keys are turned by, and what is left of them in a product. sets: as above."""
+    with opened_settings(sets, count="{:,} positions", width="head of {}", base="base {:,}"):
+        (first, second), (third, fourth) = st.columns(2), st.columns(2)
         same = st.toggle("q = k", key=f"{PAGE}_same", help="The key equals the query: the product is largest at "
                                                            "distance 0 and decays with distance.")
     count = first.number_input("Positions", 2, MOST, step=1, key=f"{PAGE}_count")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.analysis.positions import similarity
 from ui import figures
@@ -27,16 +28,20 @@ class Table:
     column: str = "dimension"
 
 
-def show_curves(table: Table, key: str, *, dark: bool) -> None:
-    """Chosen dimensions of a table over the positions."""
+def opened_settings(place: DeltaGenerator, **named: str) -> DeltaGenerator:
+    """The box of a view's settings, behind a line that sums up those of these names."""
+    summary = ", ".join(words.format(st.session_state[f"{PAGE}_{name}"]) for name, words in named.items())
+    return place.popover(f"Settings: {summary}", icon=":material/tune:", key=f"{PAGE}_opened")
+
+
+def show_curves(table: Table, key: str, sets: DeltaGenerator, *, dark: bool) -> None:
+    """Chosen dimensions of a table over the positions; sets: the box of the settings, which has their chooser."""
     state, width = st.session_state, table.values.shape[1]
     chosen = f"{PAGE}_{'pairs' if table.column == PAIR else 'dims'}"
     state[chosen] = [dim for dim in state[chosen] if dim < width]
-    with settings(PAGE, "dims"):
-        dims = st.multiselect(f"{table.column.capitalize()}s to draw", range(width), key=chosen,
-                              max_selections=CURVES)
+    dims = sets.multiselect(f"{table.column.capitalize()}s to draw", range(width), key=chosen, max_selections=CURVES)
     if not dims:
-        st.info(f"Choose a {table.column} to see its curve.")
+        st.info(f"Open *Settings* and choose a {table.column} to see its curve.")
         return
     show_positions(table.values.numpy(), dims, column=table.column, title=table.name, value=table.value,
                    source=table.source, dark=dark, key=f"{PAGE}_{key}_curves", page=PAGE)

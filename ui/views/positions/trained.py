@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.analysis.positions import moved_share, without_positions
 from transformer.attention_view.message import token_labels
@@ -15,11 +16,11 @@ from ui.choices.head import head_controls, head_in_range, origin, plain_name
 from ui.page.plain_text import say_error
 from ui.page.presentation import chart_size, columns, enlarged, presenting, settings
 from ui.page.text_limits import SENTENCE, taken
-from ui.views.positions.table import MOST, PAGE, Table, show_curves, show_matrix, show_similarities
+from ui.views.positions.table import MOST, PAGE, Table, opened_settings, show_curves, show_matrix, show_similarities
 
 
-def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
-    """The positions of a model."""
+def show_checkpoint(ckpt: Checkpoint, sets: DeltaGenerator, *, dark: bool) -> None:
+    """The positions of a model; sets: the place of the button of the settings."""
     state, config, positions = st.session_state, ckpt.config, ckpt.model.positions
     sides = [{"encoder": "src", "decoder": "tgt"}[stack] for stack in config.stacks]
     most = min(MOST, config.max_len)
@@ -30,7 +31,8 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
     if most < 2:
         st.info(f"{figures.markdown_text(_sentence(ckpt))} reads one position, so there is nothing to compare.")
         return
-    with settings(PAGE, "trained"):
+    box = opened_settings(sets, count="{:,} positions")
+    with box:
         left, right = st.columns(2)
     count = left.number_input("Positions", 2, most, step=1, key=f"{PAGE}_count")
     if state[f"{PAGE}_side"] not in sides:
@@ -40,11 +42,6 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
         side = right.segmented_control("Added to", sides, key=f"{PAGE}_side", required=True,
                                        format_func={"src": "source embeddings", "tgt": "target embeddings"}.get)
     pictures = ckpt.model.position_pictures(count, side=side)
-    st.markdown(f"The positions of {figures.markdown_text(plain_name(ckpt))} are "
-                f"**{figures.markdown_text(positions.name)}**. "
-                f"{figures.markdown_text(positions.describe(config))}"
-                + ("" if positions.learned else " Choose a checkpoint trained with `positions=learned` to see what a "
-                                                "model learns."))
     (first, *others), source = pictures, _source(ckpt)
     table = Table(first.values.float().cpu(), first.title, first.value, source, first.column)
     one, other = columns(PAGE, 2, gap="large")
@@ -56,9 +53,14 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
             show_matrix(second.values, "beside", across=second.column, down=second.row, value=second.value,
                    title=second.title, source=source, angle=second.angles, dark=dark)
         if not others:
-            show_curves(table, "checkpoint", dark=dark)
+            show_curves(table, "checkpoint", box, dark=dark)
+    st.markdown(f"The positions of {figures.markdown_text(plain_name(ckpt))} are "
+                f"**{figures.markdown_text(positions.name)}**. "
+                f"{figures.markdown_text(positions.describe(config))}"
+                + ("" if positions.learned else " Choose a checkpoint trained with `positions=learned` to see what a "
+                                                "model learns."))
     if others:
-        show_curves(table, "checkpoint", dark=dark)
+        show_curves(table, "checkpoint", box, dark=dark)
     if positions.compared:
         rows = positions.rows_to_compare(pictures).float().cpu()
         show_similarities(replace(table, values=rows), likeness=positions.likeness, dark=dark)

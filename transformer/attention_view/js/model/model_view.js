@@ -17,6 +17,7 @@ const layouts = new Map(); // of the blocks of a model, which are the same at ea
 
 // Draws a view's picture of the model, and makes it where there is none yet.
 export function showModel(view) {
+  const first = !view.model;
   const model = (view.model ??= build(view));
   if (model.element.parentElement !== view.parts.main) view.parts.main.append(model.element);
   receive(view, model);
@@ -25,6 +26,7 @@ export function showModel(view) {
   model.rise.receive();
   drawBar(view, model);
   drawModel(model);
+  if (first && !view.still) view.redraw(); // the options have its pace
 }
 
 function build(view) {
@@ -33,9 +35,10 @@ function build(view) {
   model.near = part("button", { textContent: "+", ariaLabel: "Zoom in", title: "Zoom in (+, Enter, double click)" });
   model.far = part("button", { textContent: "−", ariaLabel: "Zoom out", title: "Zoom out (−, Escape)" });
   model.legend = part("span", { className: "model-legend" });
-  model.bar = block("model-bar", model.far, model.near, model.crumbs, model.legend, model.rise.element);
+  model.bar = block("model-bar", model.near, model.far, model.crumbs, model.rise.element);
   model.words = part("p", { className: "model-words" });
-  model.element = block("model-picture", model.bar, block("model-room", model.canvas), model.words);
+  const foot = block("model-foot", model.legend, model.words);
+  model.element = block("model-picture", model.bar, block("model-room", model.canvas), foot);
   dress(view.root, STYLE);
   if (view.still) return asPicture(model);
   model.near.onclick = () => goNearer(model);
@@ -137,10 +140,13 @@ function drawBar(view, model) {
     if (level === at) crumb.ariaCurrent = "true";
     return crumb;
   });
-  const focused = model.crumbs.contains(model.crumbs.getRootNode().activeElement);
+  const { activeElement } = model.crumbs.getRootNode();
+  const focused = model.crumbs.contains(activeElement);
   model.crumbs.replaceChildren(...crumbs);
   model.crumbs.scrollLeft = model.crumbs.scrollWidth; // where they have one line, the last is seen
   if (focused) crumbs.at(-1).focus();
+  if (activeElement === model.far && at === 0) model.near.focus(); // what leads no further is hidden
+  if (activeElement === model.near && model.near.disabled) model.far.focus();
   const { sentence } = describe(model, model.path[at]);
   model.canvas.setAttribute(
     "aria-label",

@@ -158,7 +158,7 @@ function paintBlock(context, picture, part) {
 // Its name in the middle, and below it what goes in and out, where there is room.
 const nameSize = (h) => Math.min(TYPE, Math.max(9, h * 0.62));
 function paintName(context, { theme, lengths }, part, [x, y, w, h]) {
-  if (h < 10) return;
+  if (h < 6) return;
   const size = nameSize(h);
   const room = w - 6;
   const narrow = part.type === "norm" && !fitted(part.block.name, Math.max(w, h) - 6, size, 650);
@@ -224,14 +224,14 @@ function paintTokens(context, picture, part, [x, y, w, h]) {
     context.fillRect(x + at * each + 1, y + 1, Math.max(1, each - 2), h - 2);
     if (h < 10) return;
     const options = { colour, size, align: "center", weight: followed ? 650 : 400 };
-    const label = LENGTHS.map((longest) => visible(token, longest)).find((some) => fitted(some, each - 3, size));
-    if (label) text(context, label, x + (at + 0.5) * each, y + h / 2, options);
-    else if (each > 11 && h > 26)
-      text(context, visible(token, 5), x + (at + 0.5) * each, y + h / 2, {
-        ...options,
-        size: SMALL,
-        turn: -Math.PI / 2,
-      });
+    const cut = (room, type) =>
+      LENGTHS.map((longest) => visible(token, longest)).find((one) => fitted(one, room, type));
+    const middle = [x + (at + 0.5) * each, y + h / 2];
+    const label = cut(each - 3, size);
+    const small = h > 26 ? SMALL : 9;
+    const turned = label ? "" : each > 8 && cut(h - 3, small);
+    if (label) text(context, label, ...middle, options);
+    else if (turned) text(context, turned, ...middle, { ...options, size: small, turn: -Math.PI / 2 });
   });
 }
 

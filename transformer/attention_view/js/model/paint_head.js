@@ -68,13 +68,18 @@ function once(message, id, make) {
   return message.made.get(id);
 }
 
+// words: several, as there is room, the longest first.
 function caption(context, theme, words, x, y, room, options = {}) {
   const usual = options.size ?? TYPE;
-  for (const size of [usual, 11, 10]) {
-    const shorter = size <= usual && fitted(words, room, size, options.weight ?? 400);
-    if (shorter) return text(context, shorter, x, y, { colour: theme.ink, ...options, size });
+  for (const some of [words].flat()) {
+    for (const size of [usual, 11, 10]) {
+      const shorter = size <= usual && fitted(some, room, size, options.weight ?? 400);
+      if (shorter) return text(context, shorter, x, y, { colour: theme.ink, ...options, size });
+    }
   }
 }
+
+const cutsOf = (token) => [12, 9, 6, 4, 3].map((longest) => visible(token, longest));
 
 // A head: queries beside the matrix, keys above it, and what the weights carry: values below it, the result beside it.
 export function paintHead(context, picture, node) {
@@ -211,7 +216,7 @@ function paintAxes(context, picture, [x, y, w, h], info) {
   const line = Math.max(1, Math.ceil(14 / (h / Q)));
   for (let q = 0; q < Q; q += line) {
     const options = { colour: theme.ink, align: "right", size: SMALL, weight: q === query ? 650 : 400 };
-    caption(context, theme, visible(info.queries[q], 12), left - 6, y + ((q + 0.5) * h) / Q, left - edge - 8, options);
+    caption(context, theme, cutsOf(info.queries[q]), left - 6, y + ((q + 0.5) * h) / Q, left - edge - 8, options);
   }
   const wide = w / K;
   const longest = widest(info.keys.map((one) => visible(one, 12)));
@@ -223,7 +228,7 @@ function paintAxes(context, picture, [x, y, w, h], info) {
     if (flat)
       caption(context, theme, visible(info.keys[k], 12), middle, top - 9, wide, { ...options, align: "center" });
     else
-      caption(context, theme, visible(info.keys[k], 9), middle, top - 4, top - ceiling - 6, {
+      caption(context, theme, cutsOf(info.keys[k]), middle, top - 4, top - ceiling - 6, {
         ...options,
         turn: -Math.PI / 2,
       });

@@ -25,8 +25,8 @@ export class Rise {
       keep(name);
       if (!SPEEDS[name]) this.stop(this.stops.length);
     };
-    this.chooser = chooser("Pace of the rise", entries, this.speed, pick, "");
-    this.element = part("span", { className: "rise" }, this.again, this.bar, this.chooser);
+    this.chooser = chooser("Pace of the rise", entries, this.speed, pick);
+    this.element = part("span", { className: "rise" }, this.again, this.bar);
   }
 
   get stops() {

@@ -26,6 +26,7 @@ export function toolbar(view) {
     all && merges && !inModel(view) && tokenChoice(view),
     all && merges && !inModel(view) && specialChoice(view),
     all && infoOf(view).makes && !inModel(view) && rowChoice(view),
+    all && inModel(view) && view.model?.rise?.chooser,
     all && matrix && zooming(view),
     all && matrix && sounding(view),
     all && files(view),

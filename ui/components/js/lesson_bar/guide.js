@@ -42,6 +42,7 @@ export function endGuide(view) {
   clearInterval(view.looks);
   if (!view.driver) return;
   view.driver.destroy();
+  document.documentElement.classList.remove("sign-next");
   // the element that had the focus before the tour is usually gone with its page; then Tab starts in this one
   const returns = view.before !== document.body && view.before?.isConnected;
   (returns ? view.before : mainElement())?.focus({ preventScroll: true });
@@ -75,7 +76,15 @@ function followPart(view) {
     view.finished = true;
     view.status.textContent = doneText();
     view.status.classList.add("finished");
+    fillNext(view);
   }
+}
+
+// One button is filled: Next, or the page's own where the stop is about taking a step.
+function fillNext({ sign, data, finished }) {
+  const steps = data.done === "step" && !finished;
+  sign.classList.toggle("waits", steps);
+  document.documentElement.classList.toggle("sign-next", !steps);
 }
 
 // The boxes that the sign should not cover: its part, and the part to watch.
@@ -161,6 +170,7 @@ function fill(view, { wrapper, title, description }) {
   description.replaceChildren(part("p", { textContent: forTouch(text) }), view.status, bottom);
   wrapper.tabIndex = -1;
   view.sign = wrapper;
+  fillNext(view);
 }
 
 const isPhone = () => window.innerWidth <= PHONE; // which has no arrow keys

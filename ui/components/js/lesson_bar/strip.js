@@ -24,6 +24,7 @@ export function showStrip(view) {
   root.classList.toggle("one-line", oneLine && !folds());
   root.classList.toggle("folds", folds());
   root.classList.toggle("whole-line", folds() && !room);
+  root.classList.toggle("waits", asks || room === "answers"); // the next press is the room's
   const why = asks && data.question ? [part("p", { className: "hint", textContent: "The room is being asked." })] : [];
   const question = oneLine ? why : questionOf(view);
   const strip = folds() ? folded(view, question) : [textOf(data, [heading(data)]), ...question, buttons(view)];

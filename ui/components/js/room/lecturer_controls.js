@@ -2,10 +2,10 @@
 // that is the remote. `desk` holds the root, the state that came last, and how things are sent.
 import { part } from "#view/elements.js";
 import { take } from "#view/pointer.js";
-import { unfold, unfolded, unfolder } from "../foot.js";
+import { isAtFoot, unfold, unfolded, unfolder } from "../foot.js";
 import { addressOf, send } from "./connection.js";
 import { lookedAt, moderation } from "./moderation.js";
-import { closeOffers, questionFolded, questionPart } from "./question_controls.js";
+import { PHASES, closeOffers, questionFolded, questionPart } from "./question_controls.js";
 import { sentence } from "./texts.js";
 import { button, called, errorPart, named, ownKeys, radios, refill, toggle, typesIn, unpressed } from "./widgets.js";
 
@@ -73,10 +73,23 @@ function drawDesk(desk) {
   const choosing = desk.offers && !state.question; // which has it below what was asked
   const errors = choosing ? [] : [errorPart(desk)];
   refill(root, desk.folds ? folded(desk, errors) : [...parts.map((name) => MAKING[name](desk)), ...errors]);
-  const next = desk.focusNext && called(root, desk.focusNext);
-  if (!next) return;
+  called(root, nextPress(desk))?.classList.add("next");
+  const focused = desk.focusNext && called(root, desk.focusNext);
+  if (!focused) return;
   desk.focusNext = null;
-  next.focus({ preventScroll: true });
+  focused.focus({ preventScroll: true });
+}
+
+// What a lecturer presses next, by its name: the one button that is filled.
+export function nextPress({ state: { question, coming, leader, view }, offers, parts, tab = leader }) {
+  const phase = PHASES.findIndex(([name]) => name === question?.phase);
+  if (question) return question.phase === "answer" ? "away" : `phase ${phase + 1}`;
+  const lesson = isAtFoot("lesson");
+  if (leader !== tab) return lesson ? "" : "lead";
+  if (coming) return "stop";
+  if (offers) return offers.find(({ why }) => !why)?.about ?? "offers";
+  if (parts.includes("remote")) return "press ArrowRight";
+  return lesson || !view ? "" : "offers";
 }
 
 // In one line with a lesson: the code and the question; the rest unfolds.

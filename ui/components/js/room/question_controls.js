@@ -6,7 +6,7 @@ import { drawQuestion } from "./question_view.js";
 import { nameOf, withoutHead } from "./texts.js";
 import { button, called, errorPart, growing, named, ownKeys, radios } from "./widgets.js";
 
-const PHASES = [
+export const PHASES = [
   ["draft", "Draft"],
   ["open", "Open"],
   ["closed", "Closed"],
@@ -187,7 +187,6 @@ function questionParts(desk, question) {
   const text = question.phase === "answer" ? question.key?.said : choices;
   const beside = desk.folds ? [done] : [...again, done].filter(Boolean);
   const ask = part("span", { className: "said", textContent: question.spec.ask, title: question.spec.ask });
-  if (draft) called(phases, "phase 1").classList.add("next");
   const line = lineOf(phases, draft && desk.folds ? ask : count, ...beside);
   const more = [...(desk.folds ? again : []), ...ways].filter(Boolean);
   if (desk.presenting && !draft) return { line, more }; // the cover has the rest, and texts to let through are nobody's

@@ -8,11 +8,11 @@ import { take } from "#view/pointer.js";
 import { pageLink } from "#view/streamlit.js";
 import { folds, onFoot, setRoomState, takeFoot } from "../foot.js";
 import { follow, readJson, send } from "./connection.js";
-import { foldUp, newDesk } from "./lecturer_controls.js";
+import { foldUp, newDesk, nextPress } from "./lecturer_controls.js";
 import { foundSince } from "./moderation.js";
 import { ENDED, ENDED_HERE, sentence } from "./texts.js";
 import { coverRoom, hidesPage, saidLarge, scrollAlong, tellScrolling } from "./wall.js";
-import { button, named, ownKeys, refill, unpressed } from "./widgets.js";
+import { button, called, named, ownKeys, refill, unpressed } from "./widgets.js";
 
 const NARROW = 600; // px, up to which a task is one line until it is opened
 const NAMED = { wall: "The room", lecturer: "Your room", looking: "The lecture" };
@@ -166,13 +166,15 @@ function drawLecturer(bar) {
   const parts = data.page === "room" ? ["room"] : ["room", "question"];
   const leads = state.leader === data.tab;
   const manage = () => [...(data.page === "room" ? [] : toRoom(bar)), whoLeads(bar, leads)];
-  Object.assign(desk, { state, parts, hide, presenting: data.presenting, folds: folds(), more: manage });
+  const { tab, presenting } = data;
+  Object.assign(desk, { state, parts, hide, tab, presenting, folds: folds(), more: manage });
   desk.draw();
   const asks = state.question && state.question.phase !== "answer";
-  setRoomState(leads ? (asks ? "asks" : "shows") : null);
+  setRoomState(leads ? (asks ? "asks" : nextPress(desk) ? "answers" : "shows") : null);
   const more = root.querySelector(".more") ?? part("div", { className: "more" });
   if (desk.root.parentElement !== root) root.replaceChildren(desk.root, more);
   refill(more, folds() ? [] : manage());
+  if (nextPress(desk) === "lead") called(root, "lead")?.classList.add("next");
   root.classList.toggle("leads", leads);
   root.classList.toggle("presents", data.presenting);
   root.classList.toggle("folds", folds());
