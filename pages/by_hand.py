@@ -7,7 +7,7 @@ from transformer.by_hand.stages import ByHand
 from ui import figures
 from ui.page.link import arrive_at, end_page
 from ui.page.plain_text import say_error
-from ui.page.presentation import show_title
+from ui.page.presentation import presenting, show_title
 from ui.views.by_hand.exercise import show_exercise, worksheet
 from ui.views.by_hand.experiments import show_folding, show_mistakes, show_scale, show_trained
 from ui.views.by_hand.matrices import NAMES, Places
@@ -75,7 +75,7 @@ if part in ("steps", "exercise", "slips"):
         choose_word("query", "Query", "the word that looks", names)
         if part == "steps":
             choose_word("key", "Key", "the word looked at", names)
-            step = choose_step(stepping, list(NAMES), all_of_them=True)
+            step = choose_step(stepping, list(NAMES), all_of_them=not presenting(PAGE))
         elif part == "exercise":
             st.segmented_control("Fill in", list(FILLS), key=f"{PAGE}_fill", required=True, format_func=FILLS.get,
                                  persist_state="session", label_visibility="collapsed")

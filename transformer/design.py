@@ -21,7 +21,7 @@ def properties() -> dict[str, str]:
     return {
         **{name: f"light-dark({light}, {dark})" for name, (light, dark) in DESIGN["colours"].items()},
         **{name: f"{size}px" for name, size in DESIGN["type"].items()},
-        "big": "max(min(4vh, 4vw), 15px)",  # on a projector
+        "big": "max(min(100vh, 100vw) / 30, 15px)",  # on a projector
         "bold": str(DESIGN["bold"]),
         "radius": f"{DESIGN['radius']['control']}px", "radius-cell": f"{DESIGN['radius']['cell']}px", "round": "50%",
         **{f"gap-{number}": f"{size}px" for number, size in enumerate(DESIGN["gap"], start=1)},

@@ -24,8 +24,8 @@ def test_any_link_presents_and_the_page_remembers_it_until_it_is_left(visit, pag
 def test_charts_have_the_projectors_type_and_height_and_nothing_but_1_presents(visit):
     plain = plot(visit("positions", view="Left out"), "positions_attention_trained")["layout"]
     large = plot(visit("positions", view="Left out", present="1"), "positions_attention_trained")["layout"]
-    assert large["font"]["size"] >= 0.04 * 720 > plain["font"]["size"]
-    assert large["xaxis"]["tickfont"]["size"] >= 0.04 * 720
+    assert large["font"]["size"] >= 24 > plain["font"]["size"]
+    assert large["xaxis"]["tickfont"]["size"] >= 24
     assert "subtitle" not in large["title"]
     assert all(visit("positions", present=value).title for value in ("", "0", "true", "<b>"))
 

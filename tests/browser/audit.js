@@ -139,6 +139,23 @@
       .filter(([, size]) => size < least - 0.05)
       .map(([one, size]) => `${named(one)} cannot be read from the last row: ${size} px`);
 
+  // What an edge of a presented screen cuts, and words that end in dots because they have no room.
+  const cuts = () => {
+    const edges = texts().filter(({ one, box: { top, bottom } }) => {
+      if (one.closest("[data-testid=stHeader]")) return false;
+      return (bottom > innerHeight + SLACK && top < innerHeight - SLACK) || (top < -SLACK && bottom > SLACK);
+    });
+    const dots = (one) => {
+      const { textOverflow, overflowX } = getComputedStyle(one);
+      return textOverflow === "ellipsis" && overflowX !== "visible" && one.scrollWidth > one.clientWidth + 1;
+    };
+    const dotted = texts().filter(({ one }) => chain(one).slice(0, 3).some(dots));
+    return [
+      ...edges.map(({ one }) => `${named(one)} is cut by an edge`),
+      ...dotted.map(({ one }) => `${named(one)} ends in dots`),
+    ];
+  };
+
   const left = (controls, allowed) =>
     [...document.querySelectorAll(controls)]
       .filter((one) => shown(one) && !one.matches(allowed) && one.getBoundingClientRect().width > 1)
@@ -163,5 +180,5 @@
       .filter(({ protocol, host }) => protocol.startsWith("http") && host !== window.location.host)
       .map(({ href }) => `another host is named: ${href}`);
 
-  window.audit = { layout, fingers, first, small, left, names, outside };
+  window.audit = { layout, fingers, first, small, cuts, left, names, outside };
 })();

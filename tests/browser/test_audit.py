@@ -84,16 +84,16 @@ TAPPED = """.controls button, .next-tokens > button:not(.others), .attention-vie
 .lesson-bar button, .tour-offer button, [data-testid=stButton] button, [data-testid=stPageLink] a,
 [data-testid=stExpandSidebarButton], [data-testid=stMainMenu] button, [data-testid=stPopoverButton]"""
 
-PART = 0.04  # least height of type while presenting, as a share of the screen's height
+PROJECTORS = PROJECTOR, (1920, 1080), (1024, 768)
+PART = 1 / 30  # least height of type while presenting, as a share of the screen's shorter side
 # Pages on which some controls stay while presenting.
 CHOSEN = ("/lessons", "/masks", "/by_hand", "/heads", "/room", "/classify?show=toy", "/train?view=now")
 # Type that may be smaller: exponents and indices, and the attention view, which scales to fit the screen.
 SMALLER = ("sup, sub, .katex *, .attention-view:not(.forming) *, [data-testid=stIconMaterial], .visually-hidden, "
            ".unseen, style, script")
 CONTROLS = "button, input, textarea, select, [role=radio], [role=combobox], [role=slider], summary, a[href]"
-# Controls that may stay: the way back, the slider through a training, the choosers of an attention view, and what a
-# class asks of it: what if?
-ALLOWED = "[class*=_leave] *, [class*=_whatif] *, .forming *, .attention-view *, [data-testid=stHeaderActionElements] *"
+# Controls that may stay: the way back, the slider through a training, and the choosers of an attention view.
+ALLOWED = "[class*=_leave] *, .forming *, .attention-view *, [data-testid=stHeaderActionElements] *"
 
 
 def views_of(page):
@@ -258,18 +258,24 @@ def audit_address(name, page, touch, *, whole):
     if opens:
         for _ in popovers(page):
             audit.axe("[data-testid=stPopoverBody]", **CONTRAST)
-    if not lesson:
-        audit.at(PROJECTOR)
+    for size in () if lesson else PROJECTORS if whole else PROJECTORS[:1]:
+        audit.at(size)
         page.keyboard.press("f")
         page.wait_for_url("**present=1*")
         settle(page)
+        audit.state = ", presented"
         audit.note(page.evaluate(WAY_BACK))
-        audit.ask("small", PART * PROJECTOR[1], SMALLER)
+        audit.ask("small", PART * min(size), SMALLER)
         if not name.startswith(CHOSEN):
             audit.ask("left", f"[data-testid=stApp] :is({CONTROLS})", ALLOWED)
-        audit.ask("layout", PROJECTOR[0])
+        audit.ask("layout", size[0])
+        audit.ask("cuts")
         if whole:
             audit.axe(**STRUCTURE)
+        if size != PROJECTORS[-1]:
+            page.get_by_role("button", name="Leave").click()
+            settle(page)
+        audit.state = ""
     return audit
 
 

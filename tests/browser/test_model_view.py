@@ -188,7 +188,7 @@ def test_a_projector_shows_the_picture_whole_in_large_type(look, page):
             assert box["width"] >= 0.9 * size[0], where
             sizes = page.locator(".model-words, .model-bar nav button").evaluate_all(
                 "all => all.map((one) => parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom)")
-            assert min(sizes) >= 0.04 * size[1] * 0.99, where
+            assert min(sizes) >= 1 / 30 * size[1] * 0.99, where
             last = page.locator(".model-bar nav [aria-current]").bounding_box()
             assert last["x"] >= 0 and last["x"] + last["width"] <= size[0], where
 

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_audit import LONG, PHONE, PROJECTOR, WIDE
+from tests.browser.test_audit import LONG, PHONE, PROJECTOR, PROJECTORS, WIDE
 
 from .conftest import reached, settle, windows
 
@@ -68,6 +68,15 @@ def test_the_picture_has_most_of_a_small_laptop(visit):
             assert share >= 0.55 and len(controls) <= 25, (name, params, share, controls)
             if name == "write" and picture == ".panes":
                 assert page.locator("[data-part=head]").bounding_box()["height"] >= 400, name
+        if picture != ".panes":
+            continue
+        page.keyboard.press("f")
+        page.wait_for_url("**present=1*")
+        for width, height in windows(page, PROJECTORS):
+            box = page.locator(picture).bounding_box()
+            least = 0.6 if params is long else 0.7
+            assert box["width"] * box["height"] >= least * width * height, (name, width, height)
+            assert len(page.evaluate(IN_SIGHT)) <= 15, (name, width, height)
 
 
 def test_the_picture_has_half_of_a_telephone(visit, touch):

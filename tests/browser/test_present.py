@@ -13,9 +13,9 @@ HIDDEN = [".st-key-translate_example", ".st-key-translate_text", ".st-key-transl
 
 
 def whole(page):
-    """The matrix, the candidates and the tokens are in the window, with nothing to scroll."""
+    """The matrix, the likeliest candidate and the text are in the window, with nothing to scroll."""
     width, height = page.viewport_size["width"], page.viewport_size["height"]
-    for part in (".attention-view canvas.matrix", ".next-tokens .others span", ".tokens .predicted"):
+    for part in (".attention-view canvas.matrix", ".next-tokens [data-nth='0'] span", ".output"):
         box = page.locator(part).last.bounding_box()
         assert box["y"] + box["height"] <= height, part
         assert box["x"] + box["width"] <= width, part
@@ -105,12 +105,13 @@ def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, 
     page.locator(".st-key-translate_details").scroll_into_view_if_needed()
     page.keyboard.press("f")
     reached(page, present=1, step=2)
+    expect(page.locator(".presenter-keys")).to_contain_text("Esc leaves")
     main = page.get_by_test_id("stMain")
     assert main.evaluate("main => main.scrollTop") == 0
     for hidden in HIDDEN:
         assert not any(part.is_visible() for part in page.locator(hidden).all()), hidden
     assert main.evaluate("main => main.scrollHeight - main.clientHeight") <= 0
-    sizes = page.locator(".tokens span, [data-testid=stText], .st-key-translate_text input").evaluate_all(
+    sizes = page.locator(".output, .bars h2, .next-tokens button").evaluate_all(
         "all => all.map((part) => parseFloat(getComputedStyle(part).fontSize))")
     assert min(sizes) >= 24
     for key, step in (("ArrowRight", 3), ("PageDown", 4), ("Space", 5), ("PageUp", 4)):
@@ -171,3 +172,13 @@ def test_a_link_presents_and_leave_is_a_button(visit):
     page.get_by_role("button", name="Leave").click()
     expect(page.get_by_role("heading", name="Write", exact=True)).to_be_visible()
     reached(page, present=None, step=60)
+
+
+def test_by_hand_presents_one_step_and_the_next_key_goes_on(visit):
+    page = visit("/by_hand?part=steps")
+    page.keyboard.press("f")
+    reached(page, present=1)
+    settle(page)
+    expect(page.locator(".st-key-by_hand_one figure")).to_have_count(1)
+    page.keyboard.press("PageDown")
+    expect(page.locator(".st-key-by_hand_one figure")).to_have_count(2)

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from ui import figures
 
 STYLE = (Path(__file__).parent / "presentation.css").read_text("utf-8")
-PART, SMALLEST, PHONE = 0.04, 13, 700  # size of type by height of the window; px of the smallest type; px of width
+PART, SMALLEST, PHONE = 1 / 30, 13, 700  # size of type by height of the window; px of the smallest type; px of width
 WINDOW = "window"  # in session state: width and height of the browser's window, in px
 TALLEST = 0.9  # of the window's height, for a chart
 LESSON, ABOVE_BAR = "lesson", 0.5  # in session state while one is under way; the same where its bar has the foot

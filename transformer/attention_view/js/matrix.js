@@ -19,7 +19,7 @@ const MOST_ABOVE = 130; // px of labels that stand upright
 const LEAST_UPRIGHT = 60;
 const LABELS_BESIDE = 28; // px, with the name of the side
 const ROOMY = 12; // px of a row that has room for a frame inside
-const NUMBERED = 30; // px of a cell that has its number
+const NUMBERED = 28; // px of a cell that has its number, on the screen
 const NONE_AHEAD = { queries: [], keys: [], makes: [] };
 
 // The cells and the room for labels of one matrix. least: the smallest cell; leastRow: the lowest row; tall: the height
@@ -121,7 +121,8 @@ export function paintMatrix(context, box, painting) {
   if (places.cw >= 7 && places.ch >= 7 && (info.causal || info.near) && selection.stage !== "scores") {
     paintStripes(context, places, hidden, painting.theme);
   }
-  if (places.cw >= NUMBERED && places.ch >= 17) paintValues(context, places, { ...painting, hidden });
+  const least = NUMBERED / (painting.zoom ?? 1);
+  if (places.cw >= least && places.ch >= Math.min(17, least)) paintValues(context, places, { ...painting, hidden });
   paintMarks(context, places, painting);
   context.restore();
   paintLabels(context, places, painting);
@@ -192,10 +193,12 @@ function paintValues(context, places, painting) {
   const { x, y, cw, ch, K } = places;
   const { info, stage, hidden } = painting;
   const colour = colourAt(painting, places);
+  const size = Math.min(SMALL, ch - 2, (cw - 2) / 2);
   eachCell(places, (q, k) => {
     const value = stage.values[q * K + k];
     if (hidden(q, k) || Math.abs(value) < 0.005 * (info.open ? stage.high : 1)) return;
     text(context, info.open ? figure(value, stage.high) : short(value), x(k) + cw / 2, y(q) + ch / 2, {
+      size,
       colour: inkOn(colour(q, k)),
       align: "center",
     });

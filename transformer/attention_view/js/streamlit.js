@@ -39,6 +39,9 @@ export const presentedPage = () => document.querySelector(LEAVE)?.className.matc
 
 export const alertElements = () => [...(mainElement()?.querySelectorAll("[data-testid=stAlert]") ?? [])];
 
+// What the page is made of, but for the bars over its foot.
+export const PAGE_PARTS = ".stElementContainer:not(:is(.st-key-lesson, .st-key-room, [class*=_title]) *)";
+
 // Charts.
 
 export const CHARTS = "[data-testid=stPlotlyChart], [data-testid=stVegaLiteChart]";

@@ -201,7 +201,7 @@ export function tell(model, node) {
   const { message, selection } = model.view;
   const whose = node ?? model.path[levelOf(selection)];
   const { sentence } = describe(model, whose);
-  const words = whose.type === "model" ? `${sentence} ${HOW_NEARER}` : sentence;
   const { why } = message.model ?? {};
-  say(model.words, node || !why ? words : `${words} ${why}`);
+  const more = model.view.large ? [] : [whose.type === "model" && HOW_NEARER, !node && why];
+  say(model.words, [sentence, ...more].filter(Boolean).join(" "));
 }

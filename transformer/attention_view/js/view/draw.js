@@ -1,5 +1,5 @@
 // Draws everything of a view, each time anything has changed.
-import { sized } from "#view/canvas.js";
+import { sized, zoomOf } from "#view/canvas.js";
 import { checked } from "#view/checks.js";
 import { headColour } from "#view/colours.js";
 import { part, say } from "#view/elements.js";
@@ -190,7 +190,7 @@ function drawMatrix(view) {
   toNewest(view);
   const seen = Math.min(made.height, parts.scroller.clientHeight); // where scroll bars take no room, all of it
   const { scrollLeft, scrollTop } = parts.scroller;
-  const painting = { ...matrixOf(view), scroll: [scrollLeft, scrollTop], cursor: view.cursor };
+  const painting = { ...matrixOf(view), scroll: [scrollLeft, scrollTop], cursor: view.cursor, zoom: zoomOf(view) };
   const context = sized(view, parts.canvas, Math.min(width, made.width), seen);
   paintMatrix(context, { x: 0, y: 0, width, height: seen }, painting);
   const { wide, beside } = boxed(view) && onPhone() ? SCALE_ON_PHONE : SCALE;

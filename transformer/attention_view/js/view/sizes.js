@@ -10,8 +10,8 @@ const LEGEND = 52; // px; below the matrix stands its scale
 export function setZoom(view) {
   const { root, large } = view;
   if (boxed(view)) {
-    // 4% of the window's height, the least that can be read from the last row
-    root.style.zoom = large ? Math.max(1, (0.04 * Math.min(window.innerHeight, window.innerWidth)) / TYPE) : "";
+    // 24 px on a screen 720 px high, the least that can be read from the last row
+    root.style.zoom = large ? Math.max(1, Math.min(window.innerHeight, window.innerWidth) / 30 / TYPE) : "";
     return;
   }
   const fits = Math.min(window.innerWidth / 800, window.innerHeight / 500);

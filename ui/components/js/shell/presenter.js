@@ -1,9 +1,19 @@
 // The keys of a presentation, as a presenter's remote sends them: forward, back, a black screen, hide the candidates,
 // leave. Keys that a part of the page has used (the step controls, a canvas) are ignored.
-import { app } from "#view/app.js";
-import { part } from "#view/elements.js";
+import { app, on } from "#view/app.js";
+import { FOOT_CHANGED, part } from "#view/elements.js";
 import { forLesson, isCovered, take, withModifier } from "#view/pointer.js";
-import { CHARTS, COMPONENTS, keySelector, leaveButton, mainElement, presentedPage } from "#view/streamlit.js";
+import {
+  CHARTS,
+  COMPONENTS,
+  PAGE_PARTS,
+  keySelector,
+  leaveButton,
+  mainBlock,
+  mainElement,
+  presentedPage,
+} from "#view/streamlit.js";
+import { footHeight, onPhone } from "#view/window.js";
 
 const FORWARD = 1;
 const BACK = -1;
@@ -12,6 +22,7 @@ const TYPED = "input:not([type=range], [type=checkbox], [type=radio]), textarea,
 const PRESSED = "button, a, summary, input, [role=button], [role=radio], [role=tab]"; // by Space
 const STOPS = `h2, h3, h4, table, ${CHARTS}, ${COMPONENTS}`;
 const MARGIN = 12; // px above the target of a move
+const ENLARGED = "--enlarged"; // how much figures are
 const SETTLED_MS = 300; // after a change of the window's size
 
 // tell: sends to Python ("hide", page) or ("window", [width, height]).
@@ -35,10 +46,12 @@ function watchPresenting(signal, measure) {
     if (!page) return;
     mainElement()?.scrollTo(0, 0);
     measure();
+    nameKeys();
   };
   const observer = new MutationObserver(() => {
     frame ||= requestAnimationFrame(look);
   });
+  keepWhole(signal);
   observer.observe(document.body, { childList: true, subtree: true });
   signal.addEventListener("abort", () => observer.disconnect());
   const onResize = () => {
@@ -47,6 +60,114 @@ function watchPresenting(signal, measure) {
   };
   window.addEventListener("resize", onResize, { signal });
   look();
+}
+
+// The keys, for a moment, as somebody begins to present.
+
+const NAMED_KEYS = "Page Down on · Page Up back · H hides what comes · B black · Esc leaves";
+const NAMED_MS = 7000;
+
+function nameKeys() {
+  if (app().namedKeys || onPhone() || document.querySelector(".room-wall")) return;
+  app().namedKeys = true;
+  const keys = part("div", { className: "presenter-keys", role: "status", textContent: NAMED_KEYS });
+  document.body.append(keys);
+  setTimeout(() => keys.remove(), NAMED_MS);
+}
+
+// What the window has no room for waits for the next press: a part is seen whole or not at all, and a figure larger
+// than the window becomes smaller.
+
+const CUT = "data-cut";
+const LEAST_FIGURE = 0.6; // of the usual size of a figure
+const MOST_FIGURE = 1.8;
+const HEADED = 80; // px above a figure on a screen of its own
+const FITS_ITSELF = "[class*=_forming]";
+const EARLY = 0.25; // of the window: what begins there stays, however tall
+const AT_TOP = 0.12; // the same of a chart, which is as tall as the window
+const HEADING = ":has(h2, h3, h4, h5)";
+
+function keepWhole(signal) {
+  let frame = 0;
+  const later = () => {
+    frame ||= requestAnimationFrame(() => {
+      frame = 0;
+      if (!mainElement()) return;
+      fitFigures();
+      hideWhatIsCut();
+    });
+  };
+  const seen = new ResizeObserver(later);
+  const observer = new MutationObserver(() => {
+    if (mainBlock()?.firstElementChild) seen.observe(mainBlock().firstElementChild);
+    later();
+  });
+  observer.observe(document.body, { childList: true, subtree: true });
+  signal.addEventListener("abort", () => (observer.disconnect(), seen.disconnect()));
+  window.addEventListener("resize", later, { signal });
+  document.addEventListener("scroll", later, { signal, capture: true });
+  on(FOOT_CHANGED, later, signal);
+}
+
+const roomOf = () => window.innerHeight - footHeight();
+
+// A figure fits what is left of the screen below what stands above it, or a screen of its own; the first one has what
+// nothing else needs.
+function fitFigures() {
+  const main = mainElement();
+  const room = roomOf() - MARGIN;
+  const parts = [...main.querySelectorAll(PAGE_PARTS)];
+  parts.forEach((one) => one.style.removeProperty(ENLARGED));
+  if (!presentedPage() || onPhone()) return;
+  const zoom = (one) => Number(getComputedStyle(one).zoom);
+  const figures = parts.filter((one) => one.offsetHeight && zoom(one) > 1 && !one.matches(FITS_ITSELF));
+  for (const one of figures) {
+    const least = LEAST_FIGURE * zoom(one);
+    for (let again = 0; again < 3; again++) {
+      const { top, height } = one.getBoundingClientRect();
+      const above = top + main.scrollTop;
+      const over = Math.max(height / (room - (above < room / 2 ? above : HEADED)), ...sidewaysOf(one));
+      if (over <= 1) break;
+      one.style.setProperty(ENLARGED, Math.max(least, zoom(one) / over));
+    }
+  }
+  const [first] = figures;
+  const end = Math.max(...parts.map((one) => one.offsetHeight && one.getBoundingClientRect().bottom + main.scrollTop));
+  if (!first || end > room || first.offsetWidth * zoom(first) < main.clientWidth / 2) return;
+  if (first.style.getPropertyValue(ENLARGED)) return;
+  const { height } = first.getBoundingClientRect();
+  const usual = zoom(first);
+  for (let by = MOST_FIGURE; by > 1; by -= 0.1) {
+    first.style.setProperty(ENLARGED, by * usual);
+    if (first.getBoundingClientRect().height <= height + room - end && Math.max(...sidewaysOf(first)) <= 1) return;
+  }
+  first.style.removeProperty(ENLARGED);
+}
+
+// How much wider than its boxes is what they scroll.
+function sidewaysOf(part) {
+  const inner = [part, ...part.querySelectorAll("*")];
+  const trees = inner.flatMap((one) => (one.shadowRoot ? [...one.shadowRoot.querySelectorAll("*")] : [one]));
+  const wider = trees.filter((one) => one.clientWidth > 1 && one.scrollWidth > one.clientWidth);
+  const scrolls = wider.filter((one) => ["auto", "scroll"].includes(getComputedStyle(one).overflowX));
+  return [1, ...scrolls.map((one) => one.scrollWidth / one.clientWidth)];
+}
+
+function hideWhatIsCut() {
+  const room = roomOf();
+  const hides = Boolean(presentedPage()) && !onPhone();
+  let headings = [];
+  for (const one of mainElement().querySelectorAll(`${PAGE_PARTS}, :is(${PAGE_PARTS}) :is(tr, p, li)`)) {
+    const { top, bottom, height } = one.getBoundingClientRect();
+    const whole = one.matches(PAGE_PARTS); // else a row or a paragraph, of which a tall part shows those that fit
+    const early = one.querySelector(CHARTS) ? AT_TOP : EARLY;
+    const below = bottom > room + 2 && (!whole || top > early * room);
+    const above = top < -2 && (!whole || bottom < (1 - EARLY) * room);
+    one.toggleAttribute(CUT, hides && height > 0 && (below || above));
+    if (!whole) continue;
+    if (hides && below) headings.forEach((heading) => heading.setAttribute(CUT, ""));
+    headings = one.matches(HEADING) && top > EARLY * room ? [...headings, one] : [];
+  }
 }
 
 // A black screen, so that a class looks at its lecturer, until a key or a click.
@@ -112,24 +233,28 @@ function scrolled(by) {
     .filter((box) => box.height > 0)
     .map((box) => box.top - top - MARGIN);
   const page = main.clientHeight * 0.9;
-  const ahead = stops.filter((place) => place * by > page / 4).sort((a, b) => (a - b) * by);
+  const waiting = [...main.querySelectorAll(`[${CUT}]`)].map((one) => one.getBoundingClientRect().top - top - MARGIN);
+  const ahead = (by === FORWARD && waiting.some((place) => place > 0) ? waiting : stops)
+    .filter((place) => place * by > page / 4)
+    .sort((a, b) => (a - b) * by);
   const next = Math.min(Math.abs(ahead[0] ?? page), page);
   const far = left - next < page / 4 ? left : next; // with a short rest
   main.scrollBy({ top: by * far, behavior: "auto" });
   return true;
 }
 
-// Sets how much figures are enlarged in a presentation (presentation.css): their smallest type is 4% of the window.
+// Sets how much figures are enlarged in a presentation (presentation.css): their smallest type is 24 px on a screen
+// 720 px high.
 
 const SMALLEST = 13; // px, of any figure
-const PART = 0.04;
+const PART = 1 / 30;
 const PHONE = 700; // px
 
 export function keepEnlarged(signal) {
   const set = () => {
     const { innerWidth: width, innerHeight: height } = window;
     const by = width <= PHONE ? 1 : Math.max(1, (PART * Math.min(width, height)) / SMALLEST);
-    document.documentElement.style.setProperty("--enlarged", by.toFixed(3));
+    document.documentElement.style.setProperty(ENLARGED, by.toFixed(3));
   };
   window.addEventListener("resize", set, { signal });
   set();
