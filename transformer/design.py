@@ -30,8 +30,9 @@ def properties() -> dict[str, str]:
 
 
 def property_style(selector: str = ":root") -> str:
-    """The rule that gives an element and all in it the properties."""
-    return f"{selector} {{ {' '.join(f'--{name}: {value};' for name, value in properties().items())} }}"
+    """The rule that gives an element and all in it the properties, and sliders their colour."""
+    values = " ".join(f"--{name}: {value};" for name, value in properties().items())
+    return f"{selector} {{ accent-color: var(--accent); {values} }}"
 
 
 def document_style() -> str:

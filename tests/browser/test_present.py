@@ -179,6 +179,7 @@ def test_by_hand_presents_one_step_and_the_next_key_goes_on(visit):
     page.keyboard.press("f")
     reached(page, present=1)
     settle(page)
-    expect(page.locator(".st-key-by_hand_one figure")).to_have_count(1)
-    page.keyboard.press("PageDown")
-    expect(page.locator(".st-key-by_hand_one figure")).to_have_count(2)
+    for step in ("7 · Softmax", "8 · Context vectors"):
+        expect(page.locator(".st-key-by_hand_one")).to_contain_text(step)
+        expect(page.locator(".st-key-by_hand_one figure")).to_have_count(1)
+        page.keyboard.press("PageDown")

@@ -8,6 +8,8 @@ import { holdPlace } from "../hold_place.js";
 import { answerWith, goTo, leaveLesson } from "./actions.js";
 import { partOf } from "./parts.js";
 
+const TYPED = "input:not([readonly])"; // what is not answered yet
+
 export function showStrip(view) {
   const { data, root } = view;
   const room = roomState();
@@ -16,6 +18,7 @@ export function showStrip(view) {
   const now = JSON.stringify({ ...data, served: 0, room, folds: folds(), unfolded: unfolded() });
   if (view.drawn === now) return; // only the page has changed
   const focused = root.getRootNode().activeElement?.dataset?.act;
+  const typed = moved ? "" : root.querySelector(TYPED)?.value;
   Object.assign(view, { drawn: now, shownAt: data.at });
   root.setAttribute("role", "region");
   root.setAttribute("aria-label", `Lesson: ${data.name}`);
@@ -29,6 +32,8 @@ export function showStrip(view) {
   const question = oneLine ? why : questionOf(view);
   const strip = folds() ? folded(view, question) : [textOf(data, [heading(data)]), ...question, buttons(view)];
   root.replaceChildren(progress(data), ...strip);
+  const field = root.querySelector(TYPED);
+  if (field && typed) field.value = typed;
   if (moved) toTop();
   if (moved && data.see) scrollTo(view);
   if (focused && !moved) root.querySelector(`[data-act="${focused}"]`)?.focus({ preventScroll: true });
@@ -172,33 +177,39 @@ function row(view, { row: token, given }) {
 }
 
 function number(view, { given }) {
-  const field = entry(view, given, "text", "A number, then Enter"); // some numeric keyboards have no minus
-  field.onchange = () => {
+  return entry(view, given, "A number, then Enter", (field) => {
     const value = readNumber(field.value);
     field.setCustomValidity(value === null ? "Type a number, such as −0.25" : "");
-    if (value !== null) answerWith(view, value);
-    else field.reportValidity();
-  };
-  return field;
+    if (value === null) return field.reportValidity();
+    answerWith(view, value);
+    return true;
+  });
 }
 
 function freeText(view, { given }) {
-  const field = entry(view, given, "text", "Your answer, then Enter");
-  field.maxLength = 400;
-  field.onchange = () => {
-    if (field.value.trim()) answerWith(view, field.value.trim());
-  };
-  return field;
+  return entry(view, given, "Your answer, then Enter", (field) => {
+    const text = field.value.trim();
+    if (text) answerWith(view, text);
+    return Boolean(text);
+  });
 }
 
-function entry(view, given, inputMode, placeholder) {
-  const field = part("input", { type: "text", inputMode, placeholder, autocomplete: "off" });
+// take: answers with what is typed, and returns whether it could; called once for each text. Browsers see no change
+// where the strip was drawn anew while somebody typed, so Enter takes it too.
+function entry(view, given, placeholder, take) {
+  const field = part("input", { type: "text", placeholder, autocomplete: "off", maxLength: 400 });
   field.dataset.act = "field";
   field.setAttribute("aria-labelledby", "lesson-ask");
   if (given !== undefined) Object.assign(field, { value: given, readOnly: true });
+  let taken = null;
+  field.onchange = () => {
+    if (field.value !== taken && take(field)) taken = field.value;
+  };
   field.onkeydown = (event) => {
     event.stopPropagation(); // so that typing takes no steps
-    if (event.key === "Enter") setTimeout(() => field.blur(), 0); // so that the next key is for the lesson
+    if (event.key !== "Enter" || field.readOnly) return;
+    field.onchange();
+    setTimeout(() => field.blur(), 0); // so that the next key is for the lesson
   };
   return field;
 }
