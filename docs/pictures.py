@@ -1,7 +1,8 @@
 """Photographs the pages for the README: `python docs/pictures.py [page ...]`, with Playwright and Chromium installed.
 
-Writes docs/stepping.gif, docs/pages/<page>.png and, wall beside phone, docs/pages/room.png from the app of this clone,
-served on a free port with an empty home. Of pages that are named it writes the pictures alone.
+Writes docs/stepping.gif, docs/pages/<page>.png, the same page dark, presented and on a phone in <page>-more.png and,
+wall beside phone, docs/pages/room.png from the app of this clone, served on a free port with an empty home. Of pages
+that are named it writes the pictures alone.
 """
 
 import os
@@ -16,12 +17,17 @@ from shutil import which
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from ui.page.pages import PAGES
+from ui.page.pages import EVERY_PAGE
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZE = {"width": 1280, "height": 720}
 TRANSLATE = "translate?text=I+like+red+wine.&step=4&kind=cross&layer=1&head=0"
-LOOKED_AT = {"translate": TRANSLATE, "train": "train?run=checkpoints/translate"}  # page -> what is looked at there
+# page -> what is looked at there
+LOOKED_AT = {"home": "", "translate": TRANSLATE, "train": "train?run=checkpoints/translate"}
+MORE = {"dark": {"viewport": SIZE, "color_scheme": "dark"}, "presented": {"viewport": SIZE},
+        "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}}
+HIGH, APART = 360, 8  # px, of the pictures beside one another
+KEYS_ARE_NAMED = 7_500  # ms, of what is presented
 WALL, PHONE = {"width": 900, "height": 720}, {"width": 380, "height": 720}
 VOTES = (0, 3, 3, 3, 2)
 STEPPING = "translate?text=I+like+red+wine.&step=0&kind=cross&layer=1&head=0&present=1"
@@ -56,11 +62,34 @@ def stepping(page: Page, url: str) -> None:
                    duration=[1_000] * STEPS + [3_000])
 
 
-def photograph(page: Page, url: str, names: set[str]) -> None:
-    for name in names:
-        page.goto(url + LOOKED_AT.get(name, name))
-        settle(page)
-        picture(page, 640).quantize(192).save(ROOT / "docs" / "pages" / f"{name}.png", optimize=True)
+def photograph(browser: Browser, url: str, name: str) -> None:
+    """A page as it opens and, beside one another, dark, presented and on a phone."""
+    address, looks = url + LOOKED_AT.get(name, name), []
+    if name != "room":
+        picture(opened(browser, address, viewport=SIZE), 640).quantize(192).save(path_of(name), optimize=True)
+    for look, how in MORE.items():
+        presented = f"{address}{'&' if '?' in address else '?'}present=1"
+        page = opened(browser, presented if look == "presented" else address, **how)
+        if look == "presented":
+            page.wait_for_timeout(KEYS_ARE_NAMED)
+        size = page.viewport_size
+        looks.append(picture(page, HIGH * size["width"] // size["height"]))
+        page.context.close()
+    beside = Image.new("RGB", (sum(one.width + APART for one in looks) - APART, HIGH), "#999")
+    for at, one in enumerate(looks):
+        beside.paste(one, (sum(other.width + APART for other in looks[:at]), 0))
+    beside.quantize(192).save(path_of(f"{name}-more"), optimize=True)
+
+
+def opened(browser: Browser, address: str, **how: object) -> Page:
+    page = browser.new_context(**how).new_page()
+    page.goto(address)
+    settle(page)
+    return page
+
+
+def path_of(name: str) -> Path:
+    return ROOT / "docs" / "pages" / f"{name}.png"
 
 
 def room(browser: Browser, url: str) -> None:
@@ -90,14 +119,13 @@ def room(browser: Browser, url: str) -> None:
     both.paste(Image.open(BytesIO(wall.screenshot())), (0, 0))
     both.paste(Image.open(BytesIO(phones[1].screenshot())), (WALL["width"], 0))
     both.paste("#999", (WALL["width"], 0, WALL["width"] + 1, SIZE["height"]))
-    both.resize((640, 360), Image.Resampling.LANCZOS).quantize(192).save(ROOT / "docs" / "pages" / "room.png",
-                                                                       optimize=True)
+    both.resize((640, 360), Image.Resampling.LANCZOS).quantize(192).save(path_of("room"), optimize=True)
 
 
 def main() -> None:
     wanted = set(sys.argv[1:])
-    if wanted - PAGES.keys():
-        sys.exit(f"no such page: {', '.join(sorted(wanted - PAGES.keys()))}; there are {', '.join(PAGES)}")
+    if wanted - EVERY_PAGE.keys():
+        sys.exit(f"no such page: {', '.join(sorted(wanted - EVERY_PAGE.keys()))}; there are {', '.join(EVERY_PAGE)}")
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "ui/server/serve.py", "--port", "0"]
         server = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"HEADSUP_HOME": home}, stdout=subprocess.PIPE,
@@ -108,8 +136,9 @@ def main() -> None:
                 browser = playwright.chromium.launch(executable_path=which("chromium"), args=["--no-sandbox"])
                 if not wanted:
                     stepping(browser.new_page(viewport=SIZE), f"{url}/")
-                names = wanted or set(PAGES)
-                photograph(browser.new_page(viewport=SIZE), f"{url}/", names - {"room"})
+                names = wanted or set(EVERY_PAGE)
+                for name in sorted(names):
+                    photograph(browser, f"{url}/", name)
                 if "room" in names:
                     room(browser, f"{url}/")
                 browser.close()

@@ -128,7 +128,11 @@
       return [...missing, ...off.map((one) => `${named(one)} is not on the first screen, or not ${least} px high`)];
     });
 
-  // Text too small for the last row of a class: its font size times the zoom of its ancestors.
+  // Text too small for the last row of a class: its font size times the zoom of its ancestors. A figure that is larger
+  // than the screen is made smaller, so that all of it is seen, with its type.
+  const SMALLEST = 0.6;
+  const fitted = (one) =>
+    chain(one).some((up) => up !== document.documentElement && up.style?.getPropertyValue("--enlarged"));
   const small = (least, smaller) =>
     trees(document.querySelector("[data-testid=stMainBlockContainer]"))
       .flatMap((tree) => [...tree.querySelectorAll("*")])
@@ -136,7 +140,7 @@
       .filter((one) => !one.matches(smaller) && shown(one) && !one.closest("[class*=_leave]"))
       .filter((one) => Math.min(one.getBoundingClientRect().width, one.getBoundingClientRect().height) >= 2)
       .map((one) => [one, parseFloat(getComputedStyle(one).fontSize) * (one.currentCSSZoom ?? 1)])
-      .filter(([, size]) => size < least - 0.05)
+      .filter(([one, size]) => size < (fitted(one) ? SMALLEST : 1) * least - 0.05)
       .map(([one, size]) => `${named(one)} cannot be read from the last row: ${size} px`);
 
   // What an edge of a presented screen cuts, and words that end in dots because they have no room.

@@ -8,6 +8,7 @@ import { remember } from "./actions.js";
 import { partOf } from "./parts.js";
 import { buttons, forTouch } from "./strip.js";
 
+const SETTLES_MS = 2_000; // after a window was turned
 const LOOK_MS = 250; // between two checks of the part's place and the stop's completion
 const PHONE = 700; // px
 const GAP = 16; // px between the sign and its part
@@ -62,12 +63,16 @@ function followPart(view) {
   const box = boxesOf(view, element)
     .map(({ x, y, width, height }) => [x, y, width, height].map(Math.round))
     .join();
+  const size = `${window.innerWidth} ${window.innerHeight}`;
+  if (view.size !== size) Object.assign(view, { size, turnedAt: Date.now() });
   if (view.pointed !== element) {
     Object.assign(view, { pointed: element, box });
     point(view, element);
   } else if (element && view.box !== box) {
     view.box = box;
-    if (placeName(sideOf(view, element)) !== view.side) point(view, element); // what is around it stands elsewhere now
+    const turned = Date.now() - view.turnedAt < SETTLES_MS; // the part may be off the screen now
+    // else what is around it may stand elsewhere
+    if (turned || placeName(sideOf(view, element)) !== view.side) point(view, element);
     view.driver.refresh();
     placeOnPhone(view, element);
   }

@@ -23,7 +23,7 @@ export function explainTerms(signal, sentences) {
   document.addEventListener("focusout", closeTerm, options);
   document.addEventListener("click", onTermClick, options);
   document.addEventListener("keydown", onTermKey, options);
-  document.addEventListener("scroll", closeTerm, options);
+  document.addEventListener("scroll", onScroll, options);
   closeTerm();
 }
 
@@ -33,6 +33,14 @@ function onTermClick(event) {
   const term = termAt(event);
   if (term) openTerm(term);
   else closeTerm();
+}
+
+// A term that has the focus, for which the page scrolls, keeps its sentence.
+function onScroll() {
+  const term = openedTerm;
+  closeTerm();
+  const { top, bottom } = term?.getBoundingClientRect() ?? {};
+  if (term?.matches(":focus") && bottom > 0 && top < window.innerHeight) openTerm(term);
 }
 
 function onTermKey(event) {
