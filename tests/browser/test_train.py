@@ -1,8 +1,11 @@
 """The Train page in a real browser: a small run from the first press to the last, and curves that grow."""
 
+import contextlib
 import json
+import os
 import re
 import shutil
+import signal
 import time
 
 import orjson
@@ -10,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from transformer.jobs import run_files
-from transformer.jobs.launch import alive, progress, stop
+from transformer.jobs.launch import alive, progress, record, stop
 
 from .conftest import address, go, reached, settle, wait_until
 
@@ -114,6 +117,17 @@ def losses(folder):
     return {row["step"]: row["loss"] for row in run_files.read(folder / "metrics.jsonl") if "loss" in row}
 
 
+@contextlib.contextmanager
+def halted(folder):
+    """While a run stands still: it may be over before a slow page has caught up."""
+    pid = record(folder)["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
 @pytest.mark.own_visitor
 def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, page, quick, complaints):
     """Also where the screen is not handed some points, and nobody hears it ask for them before the last message."""
@@ -137,13 +151,19 @@ def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, 
     reached(page, view="watch", run="reverse")
     screen = page.locator(".forming[data-drawn]")
     expect(screen).to_have_count(1)
-    wait_until(page, lambda: len(losses(quick)) > 4)
     stops = page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)
-    page.locator(".forming").evaluate("""root => {
-      for (const run of Object.values(root.view.points)) Object.assign(run, { train: {}, held_out: {} });
-    }""")
-    wait_until(page, lambda: lost)  # with the next points
-    stops.click()
+    points = "root => Object.values(root.view.points).map(({ train }) => [...(train.step?.numbers ?? [])])"
+    wait_until(page, lambda: len(losses(quick)) > 4)
+    with halted(quick):
+        came = sorted(losses(quick))
+        wait_until(page, lambda: page.locator(".forming").evaluate(points) == [came])
+        page.locator(".forming").evaluate("""root => {
+          for (const run of Object.values(root.view.points)) Object.assign(run, { train: {}, held_out: {} });
+        }""")
+    wait_until(page, lambda: len(losses(quick)) > len(came))
+    with halted(quick):
+        wait_until(page, lambda: lost)  # with the next points
+        stops.click()
     expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
     expect(stops).to_have_count(0)
     steps = losses(quick)
@@ -151,7 +171,6 @@ def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, 
     drawn = "root => Math.max(...root.view.loss.chart.plot.data.slice(1).map(([steps]) => steps.at(-1)))"
     newest = max(row["step"] for row in run_files.read(quick / "metrics.jsonl"))  # it may be of held-out text
     wait_until(page, lambda: page.locator(".forming").evaluate(drawn) == newest, seconds=60)
-    points = "root => Object.values(root.view.points).map(({ train }) => [...(train.step?.numbers ?? [])])"
     wait_until(page, lambda: page.locator(".forming").evaluate(points) == [sorted(steps)])  # those that were lost, too
     assert lost
     assert complaints == []
