@@ -66,7 +66,9 @@ def photograph(browser: Browser, url: str, name: str) -> None:
     """A page as it opens and, beside one another, dark, presented and on a phone."""
     address, looks = url + LOOKED_AT.get(name, name), []
     if name != "room":
-        picture(opened(browser, address, viewport=SIZE), 640).quantize(192).save(path_of(name), optimize=True)
+        page = opened(browser, address, viewport=SIZE)
+        picture(page, 640).quantize(192).save(path_of(name), optimize=True)
+        page.context.close()
     for look, how in MORE.items():
         presented = f"{address}{'&' if '?' in address else '?'}present=1"
         page = opened(browser, presented if look == "presented" else address, **how)

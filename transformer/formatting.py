@@ -60,7 +60,7 @@ def in_percent(share: float) -> str:
         return "<0.01%"
     if share > 0.9999:
         return ">99.99%"
-    return f"{100 * share + 1e-9:.{2 if share < 0.001 or share > 0.999 else 1}f}%"  # a half goes up, as in browsers
+    return f"{100 * share + 1e-9:.{2 if share < 0.001 or share > 0.999 else 1}f}%"  # half goes up
 
 
 def shorten(text: str, longest: int) -> str:

@@ -19,6 +19,7 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import progress
 from transformer.jobs.process import identify
 from ui.access import quotas, visitors
+from ui.components.head_maps import switched_heads as switched_heads_of
 from ui.views.heads import switched_heads
 from ui.views.heads.head_ablation import as_csv
 from ui.views.heads.switched_heads import DEMONSTRATIONS, Demonstration, read_heads, write_heads
@@ -47,8 +48,10 @@ def probabilities(at):
     return Markup(html_of(at, 'aria-label="probabilities of each')).grid().astype(float)
 
 
-def maps(at):
-    return [json.loads(view.json) for view in components(at, "head_maps")]
+def maps(at, *, switches=False):
+    """The maps of effects, or those of the switches."""
+    found = [json.loads(view.json) for view in components(at, "head_maps")]
+    return [one for one in found if ("answered" in one) == switches]
 
 
 def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(made, visit_switch):
@@ -93,11 +96,22 @@ def test_the_attention_before_and_after_is_that_of_attend(made, visit_switch):
 
 def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(made, visit_switch):
     at = visit_switch(made("writer"), text="a dog")
-    put(at, "heads_switch_decoder_1", [0, 1])
+    at.session_state["heads_heads"] = read_heads("decoder:1:0,decoder:1:1")
+    at.run()
     assert at.query_params["heads"] == "decoder:1:0,decoder:1:1"
-    assert "**Decoder** · 2 off" in words(at)
+    assert [card["title"] for card in maps(at, switches=True)[0]["cards"]] == ["Decoder · 2 off"]
+    assert maps(at, switches=True)[0]["crossed"] == ["decoder:1:0", "decoder:1:1"]
     press(at, "heads_all_on")
-    assert "heads" not in at.query_params and "**Decoder** ·" not in words(at)
+    assert "heads" not in at.query_params and not maps(at, switches=True)[0]["crossed"]
+    assert [card["title"] for card in maps(at, switches=True)[0]["cards"]] == ["Decoder"]
+
+
+def test_what_is_no_switch_switches_nothing():
+    for sent in (None, "x", {}, {"heads": "decoder:0:0", "sent": 1}, {"heads": ["decoder:0:0"]},
+                 {"heads": ["decoder:0:0"], "sent": "1"}, {"heads": ["decoder:0:0"], "sent": -1}):
+        assert switched_heads_of({"switch": sent}) is None
+    assert switched_heads_of({"switch": {"heads": ["decoder:0:1", None], "sent": 3}}) == (["decoder:0:1", "None"], 3)
+    assert read_heads(",".join(["decoder:0:1", "None", "<b>", "decoder:0:-1"])) == [Head("decoder", 0, 1)]
 
 
 def test_a_text_that_cannot_be_read_is_said(made, visit_switch):
@@ -303,6 +317,7 @@ def test_other_weights_claim_nothing_and_ask_for_heads(kind, made, visit_switch,
     ckpt = made(kind, corpus=False)  # for which no other test has asked which sentences show something
     at = visit_switch(ckpt)
     assert not at.error and not at.session_state["heads_heads"] and "First difference" not in words(at)
-    keys = {pills.key for pills in at.button_group if (pills.key or "").startswith("heads_switch_")}
-    assert keys == {f"heads_switch_{head.kind}_{head.layer}" for head in all_heads(ckpt.config)}
+    there = {(card["kind"], layer, head) for card in maps(at, switches=True)[0]["cards"]
+             for layer, row in enumerate(card["maps"][0]["texts"]) for head, _ in enumerate(row)}
+    assert there == {*map(tuple, all_heads(ckpt.config))}
     assert not [one for one in at.button_group if one.key == "heads_demonstration"]

@@ -75,7 +75,7 @@ def test_each_button_of_the_menu_makes_its_change(open_page, shipped, name, chan
     assert "change" not in at.query_params and not shown_labels(at)
 
 
-ASKED = {"number": 1, "does": "cut", "kind": "cross", "layer": 1, "head": 0, "query": 5, "key": 2}
+ASKED = {"does": "cut", "kind": "cross", "layer": 1, "head": 0, "query": 5, "key": 2}
 
 
 @pytest.mark.parametrize("name", list(what_if.DOES))
@@ -87,7 +87,7 @@ def test_what_is_asked_at_a_cell_or_a_head_is_what_the_button_does(open_page, mo
 
 @pytest.mark.parametrize("wrong", [
     None, 7, [], {"does": "nothing"}, {"does": ["cut"]}, {"kind": "none"}, {"kind": None}, {"layer": -1},
-    {"layer": 1.5}, {"head": "0"}, {"query": 10 ** 12}, {"key": float("nan")}, {"number": None}])
+    {"layer": 1.5}, {"head": "0"}, {"query": 10 ** 12}, {"key": float("nan")}])
 def test_what_no_menu_asks_changes_nothing(monkeypatch, wrong):
     assert asks(monkeypatch, ASKED | wrong if isinstance(wrong, dict) else wrong) == []
 

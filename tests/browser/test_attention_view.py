@@ -13,8 +13,9 @@ from playwright.sync_api import expect
 
 import transformer
 from transformer.analysis.rollout import rollout
+from ui.page.what_if_words import CELL, HEAD, MORE
 
-from .conftest import on_cell, reached, saved
+from .conftest import address, on_cell, reached, saved, settle
 
 ONE_VISITOR, MODEL = True, "translate"
 TEXT = "I like red wine."
@@ -332,3 +333,27 @@ def test_what_if_stands_at_a_cell_and_a_head_for_mouse_keys_and_fingers(look, to
     canvas.click(button="right", position=on_cell(view, 3, 3))
     page.get_by_role("menuitem", name="More…").click()
     expect(page.get_by_test_id("stPopoverBody")).to_contain_text("“aime” to “wine”")
+
+
+def test_what_if_offers_only_what_can_be_done_there_and_leaves_the_arrow_keys_to_the_steps(look):
+    page = look(kind="decoder", layer=1, head=0)
+    view, canvas, menu = page.locator(".attention-view"), page.locator("canvas.matrix"), page.get_by_role("menu")
+    on_head = [words.format(layer=1) for words in HEAD.values()]
+    alone = [CELL["only"], *on_head]
+    cases = ((1, 1), [*CELL.values(), *on_head, MORE]), ((0, 0), [*alone, MORE]), ((0, 1), [*on_head, MORE])
+    for cell, offered in cases:
+        canvas.click(button="right", position=on_cell(view, *cell))
+        expect(menu.get_by_role("menuitem")).to_have_text(offered)
+    page.evaluate("window.dispatchEvent(new Event('resize'))")
+    expect(menu).to_have_count(0)
+    canvas.click(button="right", position=on_cell(view, 1, 0))
+    page.get_by_role("menuitem", name=CELL["only"], exact=True).click()
+    page.wait_for_url("**change=*")
+    step = int(address(page)["step"])
+    page.keyboard.press("ArrowLeft")
+    reached(page, step=step - 1)
+    page.keyboard.press("f")
+    page.wait_for_url("**present=1*")
+    settle(page)
+    canvas.click(button="right", position=on_cell(view, 0, 0))
+    expect(menu.get_by_role("menuitem")).to_have_text(alone)

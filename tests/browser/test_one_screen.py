@@ -58,7 +58,8 @@ def test_the_picture_has_most_of_a_small_laptop(visit):
              ("by_hand", {"step": "softmax"}, ".st-key-by_hand_one"), ("masks", {}, ".st-key-masks_picture"),
              *(("positions", {"view": view}, ".st-key-positions_picture") for view in ("Sinusoidal", "Rotary")),
              ("heads", {}, ".st-key-heads_role_first"), ("heads", {"role_kind": "encoder"}, ".st-key-heads_role_first"),
-             ("heads", {"view": "flow"}, ".st-key-heads_flow_picture")]
+             ("heads", {"view": "flow"}, ".st-key-heads_flow_picture"),
+             ("heads", {"view": "contexts"}, ".st-key-heads_contexts_picture")]
     for name, params, picture in cases:
         page = visit(f"/{name}?{urlencode(params)}")
         for _ in windows(page, [(1280, 720)]):
@@ -145,7 +146,7 @@ def test_a_view_of_heads_answers_beside_what_is_clicked(visit):
     clicks = {
         "roles": lambda nth: (f'.head-maps [data-at^="previous/0/cross:0:{nth}"]', {"role_layer": 0, "role_head": nth},
                               ".st-key-heads_role_best .weight-grid"),
-        "switch": lambda nth: (f".st-key-heads_switch_cross_1 button >> nth={nth}",
+        "switch": lambda nth: (f'.head-maps [data-at="switch/0/cross:1:{nth}"]',
                                {"heads": ",".join(["cross:1:3", *(f"cross:1:{one}" for one in range(nth + 1))])},
                                ".st-key-heads_path_after [data-testid=stText]"),
         "lens": lambda nth: (f".st-key-heads_position button >> nth={nth + 1}", {"position": nth + 1},

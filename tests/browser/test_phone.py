@@ -112,10 +112,11 @@ def test_of_thirty_layers_all_are_chosen_switched_and_looked_into(on_phone, visi
     reached(page, layer=LAYERS - 1)
     on_phone("heads", view="switch")
     for _ in windows(page):
-        rows = page.locator(".st-key-heads_boards [data-testid=stButtonGroup]")
-        lefts = rows.evaluate_all("all => all.map((one) => one.querySelector('button').getBoundingClientRect().left)")
-        assert len(lefts) == LAYERS
-        assert max(lefts) - min(lefts) < 1
+        cells = page.locator(".st-key-heads_boards .grid button")
+        assert cells.count() == LAYERS * HEADS
+        assert min(cells.evaluate_all("all => all.map((one) => one.getBoundingClientRect().height)")) >= 24
+        cells.last.click()
+        reached(page, heads=f"decoder:{LAYERS - 1}:{HEADS - 1}")
     on_phone("heads", view="lens", text="We can go home", position=9, more=8)
     table = page.locator(".st-key-heads_lens_table .box")
     box, depth, chosen = (one.bounding_box() for one in (

@@ -18,7 +18,7 @@ MAY_BE = {
     "font-weight": r"400|inherit|normal|var\(--bold\)",
     "font-family": r"inherit|var\(--(?:font|code)\)",
     r"border(?:-[a-z]+)*-radius": r"(?:(?:0|inherit|var\(--(?:radius|radius-cell|round)\))\s?)+",
-    r"(?:row-|column-)?gap": r"(?:(?:0|normal|var\(--(?:gap-[1-4]|parts-gap, var\(--gap-2\))\))\s?)+(?: !important)?",
+    r"(?:row-|column-)?gap": r"(?:(?:0|normal|var\(--gap-[1-4]\))\s?)+(?: !important)?",
     "font": r"inherit|(?:(?:italic|var\(--bold\)|400) )?var\(--(?:small|body|large|title)\)(?:/[\d.]+)? "
             r"var\(--(?:font|code)\)",
 }

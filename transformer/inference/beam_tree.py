@@ -6,7 +6,7 @@ from functools import cached_property
 from math import exp
 
 from transformer.checkpoint import Checkpoint
-from transformer.formatting import quote
+from transformer.formatting import in_percent, quote
 from transformer.inference.beam_search import STRONGEST, WIDEST, Considered, check_translates, penalised, search
 from transformer.inference.decoding import Step, next_step, start
 from transformer.inference.prompts import prompt
@@ -30,8 +30,8 @@ class Node:
     best: bool  # on the way to the best hypothesis
 
     def __repr__(self) -> str:
-        return (f"Node {self.place}: {quote(self.piece)} {exp(self.log_probability):.0%} at depth {self.depth}, "
-                f"{'best' if self.best else self.state}, total {self.total:.2f}")
+        return (f"Node {self.place}: {quote(self.piece)} {in_percent(exp(self.log_probability))} "
+                f"at depth {self.depth}, {'best' if self.best else self.state}, total {self.total:.2f}")
 
 
 @dataclass(frozen=True, eq=False)

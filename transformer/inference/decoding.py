@@ -15,7 +15,7 @@ from torch import Tensor
 from transformer import data_frames
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
-from transformer.formatting import quote
+from transformer.formatting import in_percent, quote
 from transformer.inference.activation_cache import ReadWeights, Rows, apart, keys_values, projection_rows
 from transformer.inference.changed import Changes, Given
 from transformer.inference.forward import Batch
@@ -82,7 +82,7 @@ class AnyStep:
 
     def __repr__(self) -> str:
         probability = float(self.logits.softmax(-1)[self.id])  # the model's own, at no temperature
-        return f"Step {self.index} of {quote(self.text)}: {quote(self.piece)} {probability:.0%}"
+        return f"Step {self.index} of {quote(self.text)}: {quote(self.piece)} {in_percent(probability)}"
 
     @property
     def piece(self) -> str:

@@ -1,7 +1,7 @@
 """The attention view and the step view: what is selected, the message that their scripts draw, and what comes back.
 
 The state of the step view, `<page>_screen`, has `move` (the step that presses add up to, and the candidates chosen on
-the way), `selection`, `choose` (a class, or a branch) and `film`.
+the way), `selection`, `choose` (a class, or a branch), `what_if` (a change at a cell or a head) and `film`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -205,7 +205,7 @@ def _take_choice(key: str, handlers: Mapping[str, Callable[[int], None] | None])
 def _take_change(key: str, handle: Callable[[Mapping[str, object]], None] | None) -> None:
     """Hand on what was asked of a cell or a head."""
     asked = st.session_state[key].what_if
-    if handle and _are_counts(asked, "number", "layer", "head", "query", "key"):
+    if handle and _are_counts(asked, "layer", "head", "query", "key"):
         handle(asked)
 
 

@@ -13,7 +13,15 @@ from ui.figures.depth_table import DepthCell, DepthColumn, Following, depth_cand
 from ui.figures.difference import describe_difference, difference_heatmap, difference_tiles, measures_table, paired
 from ui.figures.flow import Dot, Thread, describe_flow, flow_picture
 from ui.figures.frame import PLOTLY_CONFIG, TEXT, enlarged, picked_number, shortened
-from ui.figures.head_maps import amount_card, change_card, describe_head_maps, head_maps, heads_table, role_card
+from ui.figures.head_maps import (
+    amount_card,
+    change_card,
+    describe_head_maps,
+    head_maps,
+    heads_table,
+    role_card,
+    switch_card,
+)
 from ui.figures.histograms import describe_histogram, describe_lengths, length_histogram, tensor_histogram
 from ui.figures.html_table import Caption
 from ui.figures.labels import (
@@ -79,5 +87,5 @@ __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PICKED", "PLOTLY_CO
            "picked_number", "place_said", "plain_label", "plain_table", "position_curves", "probability_change",
            "products_table", "role_card", "sample_card", "share_bar", "shortened", "side_by_side", "signed_number",
            "some_percent", "space_map", "spectrum", "spelled_cell", "spelled_sum", "spoken_label", "strongest",
-           "sweep_curves", "sweep_results", "tensor_histogram", "token_chips", "token_matrix", "weight_grid",
-           "width_curves", "with_losses", "with_positions", "won_chips", "words_label"]
+           "sweep_curves", "sweep_results", "switch_card", "tensor_histogram", "token_chips", "token_matrix",
+           "weight_grid", "width_curves", "with_losses", "with_positions", "won_chips", "words_label"]

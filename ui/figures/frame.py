@@ -85,6 +85,7 @@ LENGTHS = {"standoff", "thickness", "len", "ypad", "xpad", "fontSize", "labelFon
 AREAS = {"symbolSize"}
 TOP = 8  # px above a chart's title
 TITLE = 30  # px over a figure for its title
+LOWEST = 80  # px of a chart between its labels
 AROUND = 110  # px that a chart's title, axes and key take
 LINE_HEIGHT, LETTER_WIDTH = 1.1, 0.5  # times the size of the type
 
@@ -106,11 +107,12 @@ def enlarged(figure: Finished | dict, by: float, height: int) -> Finished | dict
 def shortened(figure: Finished | dict, most: int) -> Finished | dict:
     """A plotly figure, or the specification of an altair chart, at most so many pixels high, with its labels."""
     if not isinstance(figure, Finished):
-        height, labels = figure.get("height"), AROUND
-        return figure | {"height": most - labels} if isinstance(height, int) and height > most - labels else figure
+        height, least = figure.get("height"), max(LOWEST, most - AROUND)
+        return figure | {"height": least} if isinstance(height, int) and height > least else figure
     whole = figure.to_dict()
     layout = whole["layout"]
     around = layout["margin"]["t"] + layout["margin"]["b"]
+    most = max(most, around + LOWEST)
     if layout["height"] <= most:
         return figure
     legend = layout.get("legend")

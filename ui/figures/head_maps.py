@@ -71,6 +71,14 @@ def amount_card(name: str, kind: str, amounts: np.ndarray, *, title: str, unit: 
             "scale": {"low": "0", "high": _plain(high), "marks": [], "diverging": False}}
 
 
+def switch_card(kind: str, layers: int, heads: int, *, title: str) -> dict:
+    """The heads of a kind, to be switched: without values and a scale."""
+    hints = [[f"{kind}, {head_label(layer, head)}" for head in range(heads)] for layer in range(layers)]
+    head_map = _map("", np.zeros((layers, heads)), 0, 1, hints) | {"hints": hints, "texts": [[""] * heads] * layers}
+    return {"name": "switch", "kind": kind, "title": title, "unit": "", "maps": [head_map],
+            "scale": {"low": "", "high": "", "marks": [], "diverging": False}}
+
+
 def head_maps(cards: Sequence[dict], *, alt: str, source: str, origin: str = "",
               chosen: tuple[str, int, int] | None = None, chosen_card: str | None = None,
               crossed: Collection[tuple[str, int, int]] = (), columns: int = 12, listed: bool = False,

@@ -42,7 +42,7 @@ def _row(kind: str, token: str, probability: float) -> str:
 
 
 def some_percent(probability: float) -> str:
-    """The same for a softmax, which never gives 0: a probability that was rounded to 0 is only very small."""
+    """A probability of a softmax as a percentage: one that was rounded to 0 is only very small."""
     return in_percent(probability or 1e-9)
 
 

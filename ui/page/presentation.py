@@ -14,7 +14,7 @@ STYLE = (Path(__file__).parent / "presentation.css").read_text("utf-8")
 PART, SMALLEST, PHONE = 1 / 30, 13, 700  # size of type by height of the window; px of the smallest type; px of width
 WINDOW = "window"  # in session state: width and height of the browser's window, in px
 TALLEST = 0.9  # of the window's height, for a chart
-LESSON, ABOVE_BAR = "lesson", 0.5  # in session state while one is under way; the same where its bar has the foot
+LESSON, ABOVE_BAR = "lesson", 0.5  # in session state while one is under way; the part of the window above its bar
 PROJECTOR = 1280, 720  # px, until the browser has sent the size of its window
 
 
@@ -86,7 +86,8 @@ def enlarged(page: str, figure: object, part: float = TALLEST) -> object:
     if width <= PHONE:
         return figure
     if not presenting(page):
-        return figures.shortened(figure, int(ABOVE_BAR * height)) if st.session_state.get(LESSON) else figure
+        above_bar = st.session_state.get(LESSON) and WINDOW in st.session_state  # which a bar at the foot has sent
+        return figures.shortened(figure, int(ABOVE_BAR * height)) if above_bar else figure
     return figures.enlarged(figure, max(1, PART * min(width, height) / SMALLEST), int(part * height))
 
 

@@ -42,6 +42,7 @@ export function mountMessage(root, sent, send) {
   Object.assign(stepView, { message, send, data: message.step_view, large: Boolean(message.large) });
   root.classList.toggle("large", stepView.large);
   root.classList.toggle("brief", Boolean(stepView.data.brief));
+  root.classList.toggle("changes", Boolean(stepView.data.changes));
   root.redraw = () => drawStepView(stepView);
   redrawWhenMoved(root, () => topOnPage(root));
   drawStepView(stepView);

@@ -44,7 +44,7 @@ class Options:
     sentences: Sequence[str] | int | None = None
     seed: int = 0
     tolerance: float | None = None
-    compare: str | bool | None = None
+    compare: str | None = None
     watch: Callable[[int, int], None] = lambda done, of: None
 
 

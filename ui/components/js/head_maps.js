@@ -1,9 +1,11 @@
-// Draws the cards that ui/figures/head_maps.py makes; a head clicked, or chosen with Enter, goes to Python.
+// Draws the cards that ui/figures/head_maps.py makes; a head clicked, or chosen with Enter, goes to Python, or is
+// switched at once.
 import STYLE from "./head_maps.css";
 import { dress, part, redrawWhenMoved, scrollToTarget, svgPart } from "#view/elements.js";
 import { expose } from "#view/figures/expose.js";
 import { take } from "#view/pointer.js";
 import { FONT } from "#view/type.js";
+import { footHeight } from "#view/window.js";
 
 // up to so many heads beside each other: width, height
 const CELL = [
@@ -16,12 +18,14 @@ const CELL = [
 const NARROW = 480; // px: a telephone
 const LEAST = 26; // px, of a head there
 const LOW = 21; // px, of one that is enlarged
+const SWITCH = [36, 30]; // px, of a head to be switched
 const FRAME = 26; // px beside a map's heads: the layers' numbers, the edges
 const LIST = 295; // px, of the list of cards and the room beside it
 const FEW = 160; // heads of a map; of more each is as small as it must be for all to be seen at once
 const MANY_WIDE = 280; // px
 const MANY_HIGH = 430;
 const APART = 2;
+const AROUND_MAP = 48; // px, of its card and the room beside it
 const AROUND = 350; // px of the window above and below the maps of the one that is large
 const OF_MAP = 45; // px of its name and numbers
 const WIDEST = 72; // px, of a head that has all the room
@@ -35,20 +39,38 @@ export default function component({ data, parentElement, setTriggerValue }) {
     setTriggerValue("pick", head);
     if (data.target) scrollToTarget(data.target);
   };
-  root.redraw = () => draw(root, data, pick);
-  redrawWhenMoved(root);
+  const switches = isSwitched(data);
+  if (switches) hear(root, data);
+  const change = (head) => {
+    switchHead(root, head);
+    setTriggerValue("switch", { heads: [...root.switched], sent: root.sent });
+    root.redraw();
+  };
+  root.redraw = () =>
+    switches ? draw(root, { ...data, crossed: [...root.switched] }, change) : draw(root, data, pick);
+  redrawWhenMoved(root, () => window.innerHeight);
   root.redraw();
+}
+
+const isSwitched = ({ answered }) => answered !== undefined;
+
+// What was pressed here since Python last answered counts more than its answer.
+function hear(root, data) {
+  root.sent ??= data.answered;
+  if (data.answered >= root.sent) root.switched = new Set(data.crossed);
+}
+
+function switchHead(root, { kind, layer, head }) {
+  const place = `${kind}:${layer}:${head}`;
+  if (!root.switched.delete(place)) root.switched.add(place);
+  root.sent += 1;
 }
 
 function draw(root, data, pick) {
   const focused = root.getRootNode().activeElement?.dataset?.at;
   const most = Math.max(...data.cards.map(({ maps }) => maps[0].shades[0].length));
   const layers = Math.max(...data.cards.map(({ maps }) => maps[0].shades.length));
-  const many = most * layers > FEW;
-  const [, wide, high] = grown(root, data, most, layers) ?? CELL.find(([upTo]) => most <= upTo);
-  const width = many ? beside(root, data, most, fitting(MANY_WIDE, most, wide)) : narrowed(root, data, most, wide);
-  const enlarged = (root.currentCSSZoom ?? 1) > 1; // for a projector, where low heads are high enough
-  const height = many ? fitting(MANY_HIGH, layers, high) : enlarged ? Math.min(high, LOW) : high;
+  const [width, height] = sizeOf(root, data, most, layers);
   describe(root, data, most, width);
   const view = { data, width, height, numbered: most <= NUMBERED, pick };
   expose(root, "heads", async () => [["heads.svg", fileOf(view)]]);
@@ -61,16 +83,37 @@ function draw(root, data, pick) {
   cell?.focus({ preventScroll: true });
 }
 
+// The width and the height of a head.
+function sizeOf(root, data, most, layers) {
+  const enlarged = (root.currentCSSZoom ?? 1) > 1; // for a projector, where low heads are high enough
+  if (isSwitched(data)) return [switchWidth(root, data, most), enlarged ? LOW : SWITCH[1]];
+  const [, wide, high] = grown(root, data, most, layers) ?? CELL.find(([upTo]) => most <= upTo);
+  if (most * layers > FEW)
+    return [beside(root, data, most, fitting(MANY_WIDE, most, wide)), fitting(MANY_HIGH, layers, high)];
+  return [narrowed(root, data, most, wide), enlarged ? Math.min(high, LOW) : high];
+}
+
 // Beside a list, few heads take the room that there is: [heads beside each other, width, height].
 function grown(root, { cards, listed }, most, layers) {
   if (!listed || most > NUMBERED || root.clientWidth <= NARROW || (root.currentCSSZoom ?? 1) > 1) return null;
   const maps = cards[0].maps.length;
-  const free = window.innerHeight - AROUND - maps * OF_MAP;
+  const free = window.innerHeight - footHeight() - AROUND - maps * OF_MAP;
   return [
     most,
     fitting(root.clientWidth - LIST - FRAME, most, WIDEST),
     Math.max(LEAST, fitting(free, layers * maps, HIGHEST)),
   ];
+}
+
+// As many kinds beside each other as leave switches that can be touched; of many heads some are reached by scrolling.
+function switchWidth(root, { cards }, most) {
+  const room = root.clientWidth;
+  const around = FRAME + (room > NARROW ? AROUND_MAP : AROUND_MAP / 2);
+  for (let beside = cards.length; beside > 0; beside--) {
+    const width = fitting(room / beside - around, most, SWITCH[0]);
+    if (width >= LEAST) return width;
+  }
+  return LEAST;
 }
 
 // The size of a head where so many stand beside or below each other.
@@ -119,9 +162,10 @@ const NAME = 14; // px that a number takes
 function cardOf(view, card) {
   const { data } = view;
   const title = part("h2", { textContent: card.title });
-  const unit = part("p", { className: "unit", textContent: card.unit });
+  const unit = card.unit ? [part("p", { className: "unit", textContent: card.unit })] : [];
   const maps = part("div", { className: "maps" }, ...card.maps.map((map, i) => mapOf(view, card, map, i)));
-  const box = part("section", { className: "card" }, title, unit, maps, scaleOf(data, card));
+  const scale = card.scale.low ? [scaleOf(data, card)] : [];
+  const box = part("section", { className: "card" }, title, ...unit, maps, ...scale);
   Object.assign(box.dataset, { card: card.name, kind: card.kind });
   box.classList.toggle("chosen", card.name === data.chosenCard);
   return box;
@@ -159,7 +203,8 @@ function cellOf({ data, numbered, pick }, card, map, { number, layer, head }) {
   const scale = card.scale.diverging ? "diverging" : "ramp";
   const place = `${card.kind}:${layer}:${head}`;
   const chosen = place === data.chosen?.join(":");
-  const cell = part("button", { type: "button", title: hint, tabIndex: -1, ariaPressed: chosen });
+  const crossed = data.crossed.includes(place);
+  const cell = part("button", { type: "button", title: hint, tabIndex: -1, ariaPressed: chosen || crossed });
   Object.assign(cell.dataset, { kind: card.kind, layer, head, at: `${card.name}/${number}/${place}` });
   if (numbered) cell.textContent = words;
   cell.ariaLabel = numbered && words ? `${words}: ${hint}` : hint; // what is seen is in the name: it can be asked for
@@ -168,7 +213,7 @@ function cellOf({ data, numbered, pick }, card, map, { number, layer, head }) {
   cell.classList.toggle("long", words.length > 4);
   cell.classList.toggle("faint", Boolean(map.faint?.[layer][head]));
   cell.classList.toggle("chosen", chosen);
-  cell.classList.toggle("crossed", data.crossed.includes(place));
+  cell.classList.toggle("crossed", crossed);
   cell.onclick = () => pick({ card: card.name, kind: card.kind, layer, head });
   return cell;
 }

@@ -25,6 +25,7 @@ import {
   pageLinkAt,
   toggleMenu,
 } from "#view/streamlit.js";
+import { whenDocumentChanges } from "./shell/document_changes.js";
 import { keepEnlarged, present } from "./shell/presenter.js";
 import { explainTerms } from "./shell/terms.js";
 import { offerWhatIf } from "./shell/what_if.js";
@@ -35,6 +36,7 @@ export default function component({ data, setStateValue, setTriggerValue }) {
   const { signal } = takeOver("shell");
   noticeLeaving(data, signal);
   document.addEventListener("click", leaveDrawer, { signal });
+  offerWhatIf(signal, data.changes); // before what frees the keys, which leaves a press that it held
   freeKeys(signal);
   provideClipboard();
   followPrediction(signal);
@@ -46,7 +48,6 @@ export default function component({ data, setStateValue, setTriggerValue }) {
     ["Open a saved view …", () => chooseView(to)],
   ]);
   offerLink();
-  offerWhatIf(signal, data.changes);
   keepEnlarged(signal);
   explainTerms(signal, data.terms);
   onScriptEnd(signal, announcePage);
@@ -300,20 +301,6 @@ async function copyByCommand(text) {
 const SPACE = 90; // px beside the place in the beam search
 
 export const followPrediction = (signal) => whenDocumentChanges(signal, scrollToPredicted);
-
-// Calls back now, and in each frame in which anything in the document has changed.
-function whenDocumentChanges(signal, callback) {
-  let frame = 0;
-  const observer = new MutationObserver(() => {
-    frame ||= requestAnimationFrame(() => {
-      frame = 0;
-      callback();
-    });
-  });
-  observer.observe(document.body, { childList: true, subtree: true, characterData: true });
-  signal.addEventListener("abort", () => observer.disconnect());
-  callback();
-}
 
 function scrollToPredicted() {
   for (const token of document.querySelectorAll(".chips .predicted")) scrollToToken(token);

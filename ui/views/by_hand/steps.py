@@ -205,7 +205,7 @@ def choose_step(place: DeltaGenerator, steps: list[int], *, all_of_them: bool) -
     state, key, options = st.session_state, f"{PAGE}_step", [*([ALL] if all_of_them else []), *steps]
     wanted = state[key]
     if wanted not in options:
-        first = FIRST if all_of_them else steps[0]
+        first = FIRST if steps == list(NAMES) else steps[0]
         state[key] = first if wanted in (None, ALL) else min(steps, key=lambda step: abs(step - wanted))
     at = options.index(state[key])
     with place:

@@ -41,7 +41,7 @@ from ui.views.heads.prediction import kept
 from ui.views.heads.roles import address_of, first_measure, measured_names, ready_roles, show_head
 from ui.views.heads.sample import Sample, choose_sample, say_cut
 
-LISTED = 12
+LISTED = 6
 AROUND = 8  # tokens on each side of the query and of what it looks at, in a long text
 WHOLE = 40  # tokens; a text that is no longer is drawn whole
 CLEAR = 0.05  # a weight from which on a token's surroundings are drawn
@@ -59,39 +59,40 @@ def show_contexts(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     """The view: the heads in order, beside the contexts of the one that is chosen."""
     with settings(page, "contexts"), st.container(horizontal=True, vertical_alignment="center",
                                                   key=f"{page}_contexts_line"):
-        sample = choose_sample(page, ckpt)
-        controls = st.container(horizontal=True, vertical_alignment="center", width="content")
+        line = st.container(width="content")
+        box = st.popover("Settings", icon=":material/tune:", key=f"{page}_contexts_more")
+        sample = choose_sample(page, ckpt, box.container())
     if sample and (ready := ready_roles(page, sample)) is not None:
         roles, place = ready
         with place:
             say_cut(sample, roles)
-            _show_measured(page, sample, roles, controls)
+            _show_measured(page, sample, roles, line, box)
 
 
-def _show_measured(page: str, sample: Sample, roles: HeadRoles, controls: DeltaGenerator) -> None:
-    """A whole measurement. controls: the place of the choosers of the measure and of the order."""
+def _show_measured(page: str, sample: Sample, roles: HeadRoles, line: DeltaGenerator, box: DeltaGenerator) -> None:
+    """A whole measurement. line: the place of the chooser of the measure; box: of what is rarely chosen."""
     ckpt, state = sample.ckpt, st.session_state
     names = list(dict.fromkeys(name for kind in ckpt.config.kinds for name in measured_names(roles, kind)))
     if not names:
         st.info("These texts are too short to measure a head on: give one of two tokens or more.")
         return
     measure, chosen = _chosen(page, roles, ckpt, names)
-    with controls:
-        st.selectbox("Measure", names, key=f"{page}_role", format_func=lambda name: BY_NAME[name].title, width=230,
-                     label_visibility="collapsed", persist_state="session", help=BY_NAME[measure].explained,
-                     on_change=partial(_leave_head, page))
-        st.segmented_control("Order", list(ORDERS), key=f"{page}_heads_by", format_func=ORDERS.get, required=True,
-                             label_visibility="collapsed", persist_state="session")
-        with st.popover("Any head", key=f"{page}_any_head"):
-            head_controls(f"{page}_role", ckpt.config)
-    left, right = columns(page, [1, 2], gap="medium")
+    line.selectbox("Measure", names, key=f"{page}_role", format_func=lambda name: BY_NAME[name].title, width=230,
+                   label_visibility="collapsed", persist_state="session", help=BY_NAME[measure].explained,
+                   on_change=partial(_leave_head, page))
+    with box:
+        st.segmented_control("Heads with", list(ORDERS), key=f"{page}_heads_by", format_func=ORDERS.get, required=True,
+                             persist_state="session")
+        head_controls(f"{page}_role", ckpt.config)
+    with st.container(key=f"{page}_contexts_picture"):
+        left, right = columns(page, [1, 2], gap="medium")
     with left, settings(page, "finder"):
         _show_list(page, roles, measure, _ranked(roles, measure, state[f"{page}_heads_by"]), chosen)
     with right, st.container(key=f"{page}_contexts"):
         show_head(page, roles, measure, *chosen)
         by = PEAK.name if state[f"{page}_queries_by"] == "peak" else measure
         if (scores := _scores(page, sample, roles, by)) is not None:
-            _show_contexts(page, sample, scores, chosen, by)
+            _show_contexts(page, sample, scores, chosen, by, box)
         st.caption(figures.markdown_text(f"{plain_name(ckpt)}: {sample.about(roles)}"), help=origin(ckpt))
 
 
@@ -179,14 +180,14 @@ def _read(sample: Sample, roles: HeadRoles, needs: bool, work: Work) -> HeadScor
     return score_heads(sample.ckpt, roles.sentences, aligner=aligner, counts=counts, watch=work.watch)
 
 
-def _show_contexts(page: str, sample: Sample, scores: HeadScores, chosen: Head, measure: str) -> None:
-    """The contexts of a head, band by band."""
+def _show_contexts(page: str, sample: Sample, scores: HeadScores, chosen: Head, measure: str,
+                   box: DeltaGenerator) -> None:
+    """The contexts of a head, band by band. box: the place of their order and their file."""
     ckpt = sample.ckpt
     title = PEAK.title if measure == PEAK.name else BY_NAME[measure].title
-    with settings(page, "contexts_by"), st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("Its queries, sorted by", width="content", help=EXPLAINED)
-        st.segmented_control("Sorted by", list(BY), key=f"{page}_queries_by", format_func=BY.get, required=True,
-                             label_visibility="collapsed", persist_state="session")
+    with box:
+        st.segmented_control("Its queries, sorted by", list(BY), key=f"{page}_queries_by", format_func=BY.get,
+                             required=True, persist_state="session", help=EXPLAINED)
         st.download_button("HeadVis", partial(_file, ckpt, scores, chosen), f"{label(*chosen)}-{ckpt.id}.json",
                            "application/json", key=f"{page}_headvis", icon=":material/download:", on_click="ignore",
                            help="This head's file for HeadVis: whole texts, in five bands of their largest weight.")

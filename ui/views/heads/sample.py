@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from torch import Tensor
 
 from transformer.analysis.alignment import WordAligner
@@ -109,8 +110,9 @@ class Sample:
         return f"{many} {self.where} · {how_many(roles.tokens, 'token')} · seed {roles.seed}"
 
 
-def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
-    """Draws the chooser of a sample; returns None, with a message, if there is none yet."""
+def choose_sample(page: str, ckpt: Checkpoint, box: DeltaGenerator | None = None) -> Sample | None:
+    """Draws the chooser of a sample, in a popover of its own or in `box`; returns None, with a message, if there is
+    none yet."""
     state, names = st.session_state, measurable(ckpt)
     key, offered = f"{page}_role_on", [*names, OWN]
     if state.get(key) not in offered:
@@ -121,7 +123,7 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
     if sizes and state[size] not in sizes:
         state[size] = max(sizes)
     many = "Your own texts" if on == OWN else f"{texts_of(ckpt).capitalize()}: {sizes[state[size]]}"
-    with st.popover(markdown_text(many), key=f"{page}_role_settings"):
+    with box or st.popover(markdown_text(many), key=f"{page}_role_settings"):
         if not names:
             say_missing(ckpt)
         st.segmented_control("Measured on", offered, key=key, required=True, persist_state="session",

@@ -19,9 +19,10 @@ from transformer.model.sites import label
 from transformer.openings import reads_examples
 from transformer.text.word_pieces import labelled
 from ui import figures
-from ui.choices.head import caption_of, head_controls, head_in_range, origin
+from ui.choices.head import caption_of, head_controls, head_in_range, origin, plain_name
 from ui.choices.held_out_corpus import readable
 from ui.choices.text_box import type_text
+from ui.components.head_maps import show_head_switches
 from ui.page.link import Field, choice, opened, optional, quiet, whole
 from ui.page.pages import stepper_of
 from ui.page.plain_text import say_error
@@ -164,8 +165,9 @@ def _show_encoder(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *,
     order, values = _classes(pair)
     first, second = (ckpt.classes[int(column.argmax())] for column in values.T)
     other = "the same" if first == second else f"**{figures.markdown_text(second)}**"
-    st.markdown(f"Unchanged, the likeliest class is **{figures.markdown_text(first)}** ({values[:, 0].max():.0%}); "
-                f"{figures.markdown_text(name)} it is {other} ({values[:, 1].max():.0%}).")
+    sure, then = (in_percent(float(column.max())) for column in values.T)
+    st.markdown(f"Unchanged, the likeliest class is **{figures.markdown_text(first)}** ({sure}); "
+                f"{figures.markdown_text(name)} it is {other} ({then}).")
     few = [at for at in order[:FEW_CLASSES] if values[at].max() >= LEAST]
     st.html(figures.bar_table(
         [figures.words_label(ckpt.classes[at]) for at in few],
@@ -269,11 +271,10 @@ def _later(config: ModelConfig, head: Head) -> Head:
 
 
 MOST = 2_000  # heads in an address
-FIGURE_SPACE = "\u2007"  # as wide as a digit
 STEPS = {"translation": 60, "text": 40}
 WHAT = {"off": "Off", "uniform": "Uniform attention"}
-INSTRUCTION = {"off": "Click a head to switch it off. Highlighted heads are off.",
-        "uniform": "Click a head to make it look at everything equally. Highlighted heads do."}
+INSTRUCTION = {"off": "Click a head to switch it off. Crossed heads are off.",
+               "uniform": "Click a head to make it look at everything equally. Crossed heads do."}
 
 
 def switch_fields() -> dict[str, Field]:
@@ -307,9 +308,10 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     there = set(all_heads(config))
     state[f"{page}_heads"] = [head for head in state[f"{page}_heads"] if head in there]
     text = _choose_text(page, ckpt)
-    left, right = st.columns([9, 11] if presenting(page) else [11, 9], gap="medium")
+    with st.container(key=f"{page}_switch_picture"):
+        left, right = st.columns([9, 11] if presenting(page) else [11, 9], gap="medium")
     with left, st.container(key=f"{page}_switches"):
-        _choose_heads(page, config)
+        _choose_heads(page, ckpt, dark=dark)
     heads, both = state[f"{page}_heads"], None
     with right, st.container(key=f"{page}_switched"):
         if not text.strip():
@@ -326,20 +328,20 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     with behind(page, "each", "Each head in turn: how much worse is the model without it?") as is_open:
         if is_open:
             show_effects(page, ckpt, names=readable(ckpt), crossed=heads, on_pick=partial(_toggle, page), dark=dark)
-    if both is None:
-        return
-    with behind(page, "chances", "How likely each answer is, with and without") as is_open:
-        if is_open:
-            show_chances(page, both, dark=dark)
-    with behind(page, "seen", "Where another head looks, with and without") as is_open:
-        if is_open:
-            show_seen(page, both, tuple(heads), dark=dark)
+    if both is not None:
+        with behind(page, "chances", "How likely each answer is, with and without") as is_open:
+            if is_open:
+                show_chances(page, both, dark=dark)
+        with behind(page, "seen", "Where another head looks, with and without") as is_open:
+            if is_open:
+                show_seen(page, both, tuple(heads), dark=dark)
+    state[f"{page}_demonstrated"] = ckpt.id  # last: a run that was cut short above arrives again
 
 
 def _choose_text(page: str, ckpt: Checkpoint) -> str:
     """The text, and demonstrations, if any work with this model; the first is the default."""
     state, offered = st.session_state, _demonstrations(ckpt)
-    arriving, state[f"{page}_demonstrated"] = state.get(f"{page}_demonstrated") != ckpt.id, ckpt.id
+    arriving = state.get(f"{page}_demonstrated") != ckpt.id
     example = offered[0].text if offered else None
     if arriving and untouched(f"{page}_text") and offered and not state[f"{page}_heads"]:
         state[f"{page}_heads"] = [offered[0].head]
@@ -375,9 +377,9 @@ def _toggle(page: str, pick: dict) -> None:
     state[f"{page}_switch_again"] = True
 
 
-def _choose_heads(page: str, config: ModelConfig) -> None:
-    """A row of buttons for the heads of each layer of each kind."""
-    state = st.session_state
+def _choose_heads(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
+    """A map of the heads of each kind, to switch them."""
+    state, config = st.session_state, ckpt.config
     chosen, what = state[f"{page}_heads"], state[f"{page}_what"]
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_what_settings"):
         st.segmented_control("Clicked heads are", list(WHAT), format_func=WHAT.get, key=f"{page}_what", required=True,
@@ -385,34 +387,24 @@ def _choose_heads(page: str, config: ModelConfig) -> None:
         st.button("Reset", key=f"{page}_all_on", icon=":material/restart_alt:", on_click=_all_on, args=[page],
                   disabled=not chosen)
     st.markdown(INSTRUCTION[what], help=EXPLAINED["switch"])
-    with st.container(horizontal=True, key=f"{page}_boards"):
-        for kind in config.kinds:
-            with st.container(width="content", key=f"{page}_board_{kind}"):
-                count = sum(head.kind == kind for head in chosen)
-                named = figures.markdown_text(kind.capitalize())
-                st.markdown(f"**{named}**" + (f" · {count} {CALLED[what]}" if count else ""))
-                for layer in range(config.layers(kind)):
-                    _choose_of_layer(page, config, kind, layer, named)
+    cards = []
+    for kind in config.kinds:
+        count = sum(head.kind == kind for head in chosen)
+        title = kind.capitalize() + (f" · {count} {CALLED[what]}" if count else "")
+        cards.append(figures.switch_card(kind, config.layers(kind), config.n_heads, title=title))
+    with st.container(key=f"{page}_boards"):
+        show_head_switches(f"{page}_switches_map", figures.head_maps(
+            cards, alt="The heads, to be switched.", source=plain_name(ckpt), crossed=chosen, dark=dark,
+            columns=len(cards)), partial(_switch, page))
 
 
-def _choose_of_layer(page: str, config: ModelConfig, kind: str, layer: int, named: str) -> None:
-    state, key = st.session_state, f"{page}_switch_{kind}_{layer}"
-    state[key] = [head.head for head in state[f"{page}_heads"] if head[:2] == (kind, layer)]
-    digits = len(str(config.layers(kind) - 1))
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
-        st.markdown(f"*Layer* {layer:{FIGURE_SPACE}>{digits}}", width="content")
-        st.pills(f"{named}, layer {layer}: heads switched", range(config.n_heads), key=key, selection_mode="multi",
-                 label_visibility="collapsed", wrap=True, on_change=_pressed, args=[page, kind, layer])
-
-
-def _pressed(page: str, kind: str, layer: int) -> None:
-    state = st.session_state
-    others = [head for head in state[f"{page}_heads"] if head[:2] != (kind, layer)]
-    state[f"{page}_heads"] = [*others, *(Head(kind, layer, head) for head in state[f"{page}_switch_{kind}_{layer}"])]
+def _switch(page: str, heads: list[str]) -> None:
+    st.session_state[f"{page}_heads"] = read_heads(",".join(heads))
 
 
 def _all_on(page: str) -> None:
-    st.session_state[f"{page}_heads"] = []
+    state = st.session_state
+    state[f"{page}_heads"], state[f"{page}_demonstrated"] = [], state.get(f"{page}_checkpoint")
 
 
 def _read_both(page: str, ckpt: Checkpoint, text: str, change: list[Change]) -> Both:

@@ -15,7 +15,7 @@ import streamlit as st
 from transformer.attention_view.message import Selection
 from transformer.attention_view.window import Window, window
 from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
+from transformer.config import KINDS, Kind
 from transformer.formatting import how_many
 from transformer.inference.changed import Changes, parsed
 from transformer.inference.decoding import Step
@@ -116,8 +116,8 @@ def take(page: str, asked: Mapping[str, object]) -> None:
     if does == "more":  # the menu with all that there is, of what was pressed
         change_selection(page, kind=kind, layer=asked["layer"], head=asked["head"], of="head", pair=asked.get("pair"))
         st.session_state[f"{page}_whatif"] = True
-    elif isinstance(does, str) and does in DOES and kind in ("encoder", "decoder", "cross"):
-        layer, head, query, key = (int(asked[name]) for name in ("layer", "head", "query", "key"))
+    elif isinstance(does, str) and does in DOES and kind in KINDS:
+        layer, head, query, key = (asked[name] for name in ("layer", "head", "query", "key"))
         _change(page, DOES[does](kind, layer, head, query, key))
 
 

@@ -251,7 +251,7 @@ export function freeKeys(signal) {
     pressed = event.composedPath()[0].closest?.("[role=tab], canvas");
   };
   const onClick = (event) => {
-    if (event.detail && pressed) setTimeout(() => document.activeElement?.blur(), 0);
+    if (event.detail && pressed && !event.defaultPrevented) setTimeout(() => document.activeElement?.blur(), 0);
   };
   document.addEventListener("mousedown", onMouseDown, { capture: true, signal });
   document.addEventListener("pointerdown", onDown, { capture: true, signal });

@@ -145,7 +145,8 @@ function drawBar(view, model) {
   model.crumbs.replaceChildren(...crumbs);
   model.crumbs.scrollLeft = model.crumbs.scrollWidth; // where they have one line, the last is seen
   if (focused) crumbs.at(-1).focus();
-  if (activeElement?.disabled) (at ? model.far : model.near).focus(); // which is hidden
+  const hidden = [model.near, model.far].find((button) => button.disabled);
+  if (hidden && hidden === activeElement) (at ? model.far : model.near).focus();
   const { sentence } = describe(model, model.path[at]);
   model.canvas.setAttribute(
     "aria-label",

@@ -4,14 +4,16 @@ import { TOP } from "#view/lines.js";
 import { nextHead } from "#view/many.js";
 import { cellUnder } from "#view/matrix.js";
 import { keyboard, moved, pointed, spot } from "#view/pointer.js";
+import { mayLook, span } from "#view/scores.js";
 import { drawMain } from "#view/view/draw.js";
-import { headAtSpot } from "#view/view/painting.js";
+import { belowHead, headAtSpot } from "#view/view/painting.js";
 import { change, choose, inLines, infoOf, lit, sizesOf, stageNow } from "#view/view/selection.js";
 import { switchSound } from "#view/view/sound.js";
 import { strongestOf } from "#view/view/summary.js";
 import { comparePair, hasCells, putCursor, putHead, putHover } from "#view/view/readout.js";
 import { visible } from "#view/tokens.js";
 import { moveText, stepText, textSpot } from "#view/view/text.js";
+import { headWords } from "#view/view/words.js";
 
 export function listenToPointer(view) {
   const { canvas, grid, scroller } = view.parts;
@@ -38,15 +40,19 @@ function sayPressed(view) {
   const { canvas, grid, scroller } = view.parts;
   const target = (head, pair = null) => {
     if (!head) return null;
-    const { first, queries, keys } = infoOf(view);
-    const name = `${view.selection.kind}, layer ${head[0]}, head ${head[1]}`;
+    const info = infoOf(view);
+    const { first, queries, keys } = info;
+    const name = `${view.selection.kind}, ${headWords(view, head)}`;
     const title = pair ? `${visible(queries[pair[0]], 40)} → ${visible(keys[pair[1]], 40)}, ${name}` : name;
-    return { head, pair, first: first ?? [0, 0], title };
+    const [from, to] = pair ? span(info, pair[0], view.selection) : [0, 0];
+    return { head, pair, alone: to - from === 1, first: first ?? [0, 0], title };
   };
   const head = () => [view.selection.layer, view.selection.head];
-  const ofCell = (pair) => (changeable(view) && pair ? target(head(), pair) : null);
-  const beside = ({ pair: [query, key] }) => {
+  const seen = ([query, key]) => mayLook(infoOf(view), query, key, view.selection);
+  const ofCell = (pair) => (changeable(view) && pair ? target(head(), seen(pair) ? pair : null) : null);
+  const beside = ({ pair }) => {
     const { cell, gutter } = view.made;
+    const [query, key] = pair ?? view.cursor;
     return [
       gutter.left + (key + 0.5) * cell[0] - scroller.scrollLeft,
       gutter.top + (query + 1) * cell[1] - scroller.scrollTop,
@@ -55,7 +61,8 @@ function sayPressed(view) {
   const now = () => ofCell(view.cursor ?? [sizesOf(view)[0] - 1, 0]);
   canvas.pressed = { view, at: (event) => ofCell(cellAt(view, event)), now, beside };
   const at = (event) => target(headAt(view, event)?.at);
-  grid.pressed = { view, at, now: () => target(view.at ?? head()), beside: () => [0, 0] };
+  const below = (one) => belowHead(view.tiles, one.head);
+  grid.pressed = { view, at, now: () => target(view.at ?? head()), beside: below };
 }
 
 // Whether a cell is one that the model has: of a head, between pieces.

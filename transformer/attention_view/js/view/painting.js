@@ -26,6 +26,13 @@ export const paintHeads = (context, box, grid) => (grid.many ? paintMany : paint
 export const headAtSpot = (places, spot, sizes) =>
   places.many ? oneOfMany(places, spot) : headUnder(places, spot, sizes);
 
+// The point below a head, of the same.
+export function belowHead({ many, map, left, top, width, height, gap }, [layer, head]) {
+  return many
+    ? [map.x + (head + 0.5) * map.cw, map.y + (layer + 1) * map.ch]
+    : [left + (head + 0.5) * (width + gap), top + (layer + 1) * (height + gap)];
+}
+
 // What paintMatrix needs.
 export function matrixOf(view, made = view.made) {
   const newest = view.message.newest && view.selection.kind !== "encoder";

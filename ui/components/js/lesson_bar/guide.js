@@ -64,7 +64,7 @@ function followPart(view) {
     .map(({ x, y, width, height }) => [x, y, width, height].map(Math.round))
     .join();
   const size = `${window.innerWidth} ${window.innerHeight}`;
-  if (view.size !== size) Object.assign(view, { size, turnedAt: Date.now() });
+  if (view.size !== size) Object.assign(view, { size, turnedAt: view.size ? Date.now() : 0 });
   if (view.pointed !== element) {
     Object.assign(view, { pointed: element, box });
     point(view, element);

@@ -14,6 +14,7 @@ import {
   presentedPage,
 } from "#view/streamlit.js";
 import { footHeight, onPhone } from "#view/window.js";
+import { whenDocumentChanges } from "./document_changes.js";
 
 const FORWARD = 1;
 const BACK = -1;
@@ -33,46 +34,51 @@ export function present(signal, tell) {
   watchPresenting(signal, () => tell("window", [window.innerWidth, window.innerHeight]));
 }
 
-// Sends the size of the window to Python, which sets the type of figures, and scrolls a new page to its top.
+// Sends the size of the window to Python, which sets the type of figures, and their height above the bar of a lesson;
+// scrolls a new page to its top.
 function watchPresenting(signal, measure) {
   let timer = 0;
-  let frame = 0;
   let page = null;
-  const look = () => {
-    frame = 0;
-    const now = presentedPage();
-    if (now === page) return;
-    page = now;
-    if (!page) return;
-    mainElement()?.scrollTo(0, 0);
-    measure();
-    nameKeys();
-  };
-  const observer = new MutationObserver(() => {
-    frame ||= requestAnimationFrame(look);
-  });
   keepWhole(signal);
-  observer.observe(document.body, { childList: true, subtree: true });
-  signal.addEventListener("abort", () => observer.disconnect());
+  whenDocumentChanges(signal, () => {
+    const now = presentedPage();
+    if (now && now !== page) {
+      mainElement()?.scrollTo(0, 0);
+      measure();
+    }
+    page = now;
+    nameKeys(page);
+  });
   const onResize = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => presentedPage() && measure(), SETTLED_MS);
+    timer = setTimeout(() => (presentedPage() || footHeight()) && measure(), SETTLED_MS);
   };
   window.addEventListener("resize", onResize, { signal });
-  look();
+  const size = () => `${window.innerWidth} ${window.innerHeight}`;
+  const onFoot = () => {
+    if (!footHeight() || app().measured === size()) return;
+    app().measured = size();
+    measure();
+  };
+  on(FOOT_CHANGED, onFoot, signal);
+  onFoot();
 }
 
 // The keys, for a moment, as somebody begins to present.
 
-const NAMED_KEYS = "Page Down on · Page Up back · H hides what comes · B black · Esc leaves";
+const NAMED_KEYS = "Page Down: next · Page Up: back · H: hide what comes next · B: black screen · Esc: leave";
 const NAMED_MS = 7000;
+const PRESENTER_KEYS = "presenter-keys";
 
-function nameKeys() {
-  if (app().namedKeys || onPhone() || document.querySelector(".room-wall")) return;
-  app().namedKeys = true;
-  const keys = part("div", { className: "presenter-keys", role: "status", textContent: NAMED_KEYS });
-  document.body.append(keys);
-  setTimeout(() => keys.remove(), NAMED_MS);
+function nameKeys(page) {
+  const named = document.querySelector(`.${PRESENTER_KEYS}`);
+  if (!page || document.querySelector(".room-wall")) named?.remove();
+  else if (!app().namedKeys && !onPhone()) {
+    app().namedKeys = true;
+    const keys = part("div", { className: PRESENTER_KEYS, role: "status", textContent: NAMED_KEYS });
+    document.body.append(keys);
+    setTimeout(() => keys.remove(), NAMED_MS);
+  }
 }
 
 // What the window has no room for waits for the next press: a part is seen whole or not at all, and a figure larger
@@ -89,24 +95,36 @@ const HEADING = ":has(h2, h3, h4, h5)";
 
 function keepWhole(signal) {
   let frame = 0;
-  const later = () => {
-    frame ||= requestAnimationFrame(() => {
-      frame = 0;
-      if (!mainElement()) return;
-      fitFigures();
+  let moved = false; // by more than the page's scrolling
+  let presents = false;
+  let block = null;
+  const look = () => {
+    frame = 0;
+    const now = Boolean(presentedPage()) && !onPhone() && Boolean(mainBlock());
+    if (mainElement() && (now || presents)) {
+      if (moved) fitFigures();
       hideWhatIsCut();
-    });
+    }
+    [presents, moved] = [now, false];
+    const first = now ? mainBlock().firstElementChild : null;
+    if (first === block) return;
+    seen.disconnect();
+    block = first;
+    if (block) seen.observe(block);
+  };
+  const onScroll = () => {
+    frame ||= requestAnimationFrame(look);
+  };
+  const later = () => {
+    moved = true;
+    onScroll();
   };
   const seen = new ResizeObserver(later);
-  const observer = new MutationObserver(() => {
-    if (mainBlock()?.firstElementChild) seen.observe(mainBlock().firstElementChild);
-    later();
-  });
-  observer.observe(document.body, { childList: true, subtree: true });
-  signal.addEventListener("abort", () => (observer.disconnect(), seen.disconnect()));
+  signal.addEventListener("abort", () => seen.disconnect());
   window.addEventListener("resize", later, { signal });
-  document.addEventListener("scroll", later, { signal, capture: true });
+  document.addEventListener("scroll", onScroll, { signal, capture: true });
   on(FOOT_CHANGED, later, signal);
+  whenDocumentChanges(signal, later);
 }
 
 const roomOf = () => window.innerHeight - footHeight();
@@ -161,8 +179,9 @@ function hideWhatIsCut() {
     const { top, bottom, height } = one.getBoundingClientRect();
     const whole = one.matches(PAGE_PARTS); // else a row or a paragraph, of which a tall part shows those that fit
     const early = one.querySelector(CHARTS) ? AT_TOP : EARLY;
-    const below = bottom > room + 2 && (!whole || top > early * room);
-    const above = top < -2 && (!whole || bottom < (1 - EARLY) * room);
+    const tall = !whole && height > room; // it is never seen whole
+    const below = !tall && bottom > room + 2 && (!whole || top > early * room);
+    const above = !tall && top < -2 && (!whole || bottom < (1 - EARLY) * room);
     one.toggleAttribute(CUT, hides && height > 0 && (below || above));
     if (!whole) continue;
     if (hides && below) headings.forEach((heading) => heading.setAttribute(CUT, ""));
@@ -248,12 +267,11 @@ function scrolled(by) {
 
 const SMALLEST = 13; // px, of any figure
 const PART = 1 / 30;
-const PHONE = 700; // px
 
 export function keepEnlarged(signal) {
   const set = () => {
     const { innerWidth: width, innerHeight: height } = window;
-    const by = width <= PHONE ? 1 : Math.max(1, (PART * Math.min(width, height)) / SMALLEST);
+    const by = onPhone() ? 1 : Math.max(1, (PART * Math.min(width, height)) / SMALLEST);
     document.documentElement.style.setProperty(ENLARGED, by.toFixed(3));
   };
   window.addEventListener("resize", set, { signal });

@@ -1,6 +1,6 @@
 // What if: a menu of changes to the model at the cell or the head that is pressed with the right button, held with a
 // finger, or asked about with the menu key. A picture says what is under a pointer by `pressed` on its canvas
-// (view/input.js): {view, at(event), now(), beside(target)}, of which a target is {pair, head, first, title}.
+// (view/input.js): {view, at(event), now(), beside(target)}, of which a target is {pair, alone, head, first, title}.
 import { part } from "#view/elements.js";
 
 const LONG_MS = 500;
@@ -11,7 +11,7 @@ const FROM_EDGE = 8;
 // words: {cell, head, more}, of entries by what they do.
 export function offerWhatIf(signal, words) {
   const options = { signal, capture: true };
-  const menu = { words, box: null, asked: 0 };
+  const menu = { words, box: null };
   signal.addEventListener("abort", () => close(menu));
   document.addEventListener("contextmenu", (event) => onPress(menu, event), options);
   document.addEventListener("pointerdown", (event) => onDown(menu, event), options);
@@ -19,10 +19,12 @@ export function offerWhatIf(signal, words) {
     document.addEventListener(kind, (event) => onAfter(menu, event), options);
   }
   document.addEventListener("click", (event) => onClick(menu, event), options);
+  for (const kind of ["scroll", "resize"]) window.addEventListener(kind, () => close(menu), options); // it stays behind
 }
 
 const canvasOf = (event) => event.composedPath().find((one) => one.pressed?.view.whatIf) ?? null;
-const byKey = (event) => event.button !== 2 && event.pointerType !== "touch";
+const byKey = (event) => event.button !== 2 && !event.ctrlKey && event.pointerType !== "touch"; // Ctrl: on a Mac
+const NOT_ALONE = ["cut", "cut_all"]; // without these a row that has one key alone has none
 
 function onPress(menu, event) {
   const canvas = canvasOf(event);
@@ -66,28 +68,35 @@ function open(menu, canvas, target, event) {
   const { kind } = view.selection;
   const [layer, number] = target.head;
   const [query, key] = (target.pair ?? [0, 0]).map((at, side) => at + target.first[side]);
-  const ask = (does) => {
+  const ask = (does, { detail }) => {
     close(menu);
-    canvas.focus();
-    menu.asked += 1;
-    view.whatIf({ number: menu.asked, does, kind, layer, head: number, query, key, pair: target.pair });
+    if (!detail) canvas.focus(); // a mouse leaves the arrow keys to the steps
+    view.whatIf({ does, kind, layer, head: number, query, key, pair: target.pair });
   };
   const entry = ([does, words]) => {
     const textContent = words.replace("{layer}", layer);
-    return part("button", { type: "button", role: "menuitem", textContent, onclick: () => ask(does) });
+    return part("button", { type: "button", role: "menuitem", textContent, onclick: (event) => ask(does, event) });
   };
-  const entries = Object.entries({ ...(target.pair && cell), ...head, more }).map(entry);
+  const all = { ...(target.pair && cell), ...head, ...(!view.large && { more }) };
+  const entries = Object.entries(all)
+    .filter(([does]) => !target.alone || !NOT_ALONE.includes(does))
+    .map(entry);
   const title = part("b", { textContent: target.title });
   menu.box = part("div", { className: "what-if", role: "menu", ariaLabel: target.title }, title, ...entries);
   menu.box.onkeydown = (pressed) => onMenuKey(menu, pressed, entries, canvas);
   document.body.append(menu.box);
-  const { left, top } = canvas.getBoundingClientRect();
-  const by = canvas.getBoundingClientRect().width / canvas.offsetWidth || 1;
-  const [x, y] = byKey(event) ? beside(target).map((at) => at * by) : [event.clientX - left, event.clientY - top];
+  const [x, y] = byKey(event) ? onWindow(canvas, beside(target)) : [event.clientX, event.clientY];
   const { width, height } = menu.box.getBoundingClientRect();
-  menu.box.style.left = `${Math.max(FROM_EDGE, Math.min(left + x, window.innerWidth - width - FROM_EDGE))}px`;
-  menu.box.style.top = `${Math.max(FROM_EDGE, Math.min(top + y + LOWER, window.innerHeight - height - FROM_EDGE))}px`;
+  menu.box.style.left = `${Math.max(FROM_EDGE, Math.min(x, window.innerWidth - width - FROM_EDGE))}px`;
+  menu.box.style.top = `${Math.max(FROM_EDGE, Math.min(y + LOWER, window.innerHeight - height - FROM_EDGE))}px`;
   entries[0].focus();
+}
+
+// Where on the window a place on a canvas is, which may be enlarged.
+function onWindow(canvas, [x, y]) {
+  const { left, top, width } = canvas.getBoundingClientRect();
+  const by = width / canvas.offsetWidth || 1;
+  return [left + x * by, top + y * by];
 }
 
 function close(menu) {
