@@ -160,6 +160,41 @@
     ];
   };
 
+  // What of the screen the picture has, and the controls that are in sight. The arrow of a select is no control of its
+  // own, nor is a cell of a map that arrow keys walk through.
+  const ACTS = "button, input, select, textarea, a[href], summary, [role=slider]";
+  const PART_OF = "[data-testid=stSelectbox] button, .head-maps .grid [tabindex='-1'], .flow [tabindex='-1']";
+  const OF_ALL =
+    "header, [data-testid=stSidebar], [class*=_model_settings], [class*=_present], .page-link, .presenter-keys";
+  const reached = (one) => {
+    const { left: x, top, width, height } = one.getBoundingClientRect();
+    const found = width > 2 && height > 2 && one.getRootNode().elementFromPoint(x + width / 2, top + height / 2);
+    return found && (one.contains(found) || found.contains(one));
+  };
+  const stage = (picture, share, most) => {
+    const controls = all(ACTS).filter((one) => !one.closest(OF_ALL) && !one.matches(PART_OF) && reached(one));
+    const names = controls.map((one) => one.ariaLabel || one.innerText).join(", ");
+    const many = controls.length > most ? [`${controls.length} controls are in sight, at most ${most}: ${names}`] : [];
+    if (!picture) return many;
+    const { width, top, bottom } = document.querySelector(picture).getBoundingClientRect();
+    const part = (width * (Math.min(innerHeight, bottom) - Math.max(0, top))) / (innerWidth * innerHeight);
+    return part < share ? [...many, `the picture has ${Math.round(100 * part)}% of the screen`] : many;
+  };
+
+  // On a telephone the picture has the width and half of the height, and the steps are on the screen.
+  const half = (picture) => {
+    const { width, top, bottom } = document.querySelector(picture).getBoundingClientRect();
+    const high = Math.min(innerHeight, bottom) - top;
+    const below = document.querySelector(".brief") ? [] : all(".controls, .next-tokens").filter(shown);
+    return [
+      ...(width < innerWidth - 40 ? [`the picture is ${width} px wide`] : []),
+      ...(high < innerHeight / 2 ? [`the picture is ${high} px high`] : []),
+      ...below
+        .filter((one) => one.getBoundingClientRect().bottom > innerHeight + 1)
+        .map((one) => `${named(one)} is below the screen`),
+    ];
+  };
+
   const left = (controls, allowed) =>
     [...document.querySelectorAll(controls)]
       .filter((one) => shown(one) && !one.matches(allowed) && one.getBoundingClientRect().width > 1)
@@ -184,5 +219,5 @@
       .filter(({ protocol, host }) => protocol.startsWith("http") && host !== window.location.host)
       .map(({ href }) => `another host is named: ${href}`);
 
-  window.audit = { layout, fingers, first, small, cuts, left, names, outside };
+  window.audit = { layout, fingers, first, stage, half, small, cuts, left, names, outside };
 })();

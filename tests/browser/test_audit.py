@@ -40,6 +40,8 @@ THEIRS = [
 LONG = ("She told me that she was going to the old house near the river, but I did not know when her brother would "
         "come back from his work in the city.")
 OFF = "cross:1:1"
+LOOKED_INTO = {"/translate model": {"text": LONG, "step": 12, "view": "model"}, "/write model": {"view": "model"},
+               "/translate head": {"text": LONG, "step": 12, "view": "model", "level": "head"}}
 LONGER = {"/translate": {"text": LONG, "step": 0}, "/write": {"text": LONG[:40], "step": 0},
           "/classify?show=speakers": {"text": LONG},
           **{f"/heads?view={view}": {"text": LONG, "steps": 8, "heads": OFF}
@@ -79,6 +81,19 @@ FIRST = {
     "/train?view=now": each(".st-key-train_quick_reverse button"),
     "/train?view=new": each(".st-key-train_start button"),
 }
+# The picture of a page, which has most of a projector's screen.
+PICTURES = {
+    **{f"/{page}": ".panes" for page in ("translate", "translate long", "write", "classify?show=speakers")},
+    **{f"/{page}": ".model-picture" for page in ("translate model", "translate head", "write model")},
+    "/by_hand?part=steps": ".st-key-by_hand_one", "/masks": ".st-key-masks_picture",
+    **{f"/positions?view={view}": ".st-key-positions_picture" for view in ("Sinusoidal", "Rotary")},
+    "/heads?view=roles": ".st-key-heads_role_first", "/heads?view=contexts": ".st-key-heads_contexts_picture",
+    "/heads?view=flow": ".st-key-heads_flow_picture",
+}
+MATRICES = dict.fromkeys(("/translate", "/translate long", "/write"), each("[data-part=head]", height=400))
+SHARE, CONTROLS_IN_SIGHT = 0.55, 25  # of a projector's screen
+PRESENTED = {"/translate": 0.7, "/translate long": 0.6, "/write": 0.7, "/classify?show=speakers": 0.7}
+HALVES = ("/", "/translate", "/write", "/classify?show=speakers")  # where the picture has half of a telephone
 FINGER = 40  # px
 TAPPED = """.controls button, .next-tokens > button:not(.others), .attention-view .bar :is(button, select),
 .lesson-bar button, .tour-offer button, [data-testid=stButton] button, [data-testid=stPageLink] a,
@@ -120,6 +135,7 @@ def addresses():
             found[address] = address
             if address in LONGER:
                 found[f"{address} long"] = f"{address}{'&' if view else '?'}{urlencode(LONGER[address])}"
+    found |= {name: address_of(name[1:].partition(" ")[0], values) for name, values in LOOKED_INTO.items()}
     for file in sorted((ROOT / "lessons").glob("*.md")):
         lesson = read_file(file)
         for at, stop in enumerate(lesson.stops, 1):
@@ -239,11 +255,16 @@ def audit_address(name, page, touch, *, whole):
                 audit.ask("layout", size[0])
             touch(True)
             settle(page)
+            if size == PHONE and name in HALVES:
+                audit.ask("half", ".panes")
             audit.ask("fingers", TAPPED, FINGER)
             audit.ask("layout", size[0])
             touch(False)
         else:
             audit.ask("layout", size[0])
+        if size == PROJECTOR and not lesson:
+            audit.ask("stage", PICTURES.get(name), SHARE, CONTROLS_IN_SIGHT)
+            audit.ask("first", MATRICES.get(name, []))
         if whole and size == PHONE:
             audit.axe(**STRUCTURE)
     opens = whole and not lesson and not name.endswith(" long")  # with a long text the same opens
@@ -270,6 +291,8 @@ def audit_address(name, page, touch, *, whole):
             audit.ask("left", f"[data-testid=stApp] :is({CONTROLS})", ALLOWED)
         audit.ask("layout", size[0])
         audit.ask("cuts")
+        if name in PRESENTED:
+            audit.ask("stage", PICTURES[name], PRESENTED[name], 15)
         if whole:
             audit.axe(**STRUCTURE)
         if size != PROJECTORS[-1]:

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_audit import LONG, PHONE, PROJECTOR, PROJECTORS, WIDE
+from tests.browser.test_audit import LONG, PHONE, PROJECTOR, WIDE
 
 from .conftest import reached, settle, windows
 
@@ -26,74 +26,6 @@ def moved(before, page, *where):
     after = boxes_of(page, *where)
     return {name: (before[name], after[name]) for name in before
             if any(abs(was - now) > 1 for was, now in zip(before[name], after[name], strict=True))}
-
-
-IN_SIGHT = """() => {
-  const hosts = (root) => [...root.querySelectorAll("*")].filter((one) => one.shadowRoot);
-  const inside = (root) => hosts(root).flatMap((one) => trees(one.shadowRoot));
-  const trees = (root) => [root, ...inside(root)];
-  const seen = (one) => {
-    const { left, top, width, height } = one.getBoundingClientRect();
-    const found = width > 2 && height > 2 && one.getRootNode().elementFromPoint(left + width / 2, top + height / 2);
-    return found && (one.contains(found) || found.contains(one));
-  };
-  const acts = "button, input, select, textarea, a[href], summary, [role=slider]";
-  const all = trees(document).flatMap((tree) => [...tree.querySelectorAll(acts)]);
-  // the arrow of a select is no control of its own, and a map whose cells are reached by arrows is one stop
-  const part = "[data-testid=stSelectbox] button, .head-maps .grid [tabindex='-1'], .flow [tabindex='-1']";
-  const menu = "header, [data-testid=stSidebar], [class*=_model_settings], [class*=_present], .page-link";
-  const own = (one) => !one.closest(menu) && !one.matches(part);
-  return all.filter((one) => own(one) && seen(one)).map((one) => one.ariaLabel || one.innerText);
-}"""
-
-
-def test_the_picture_has_most_of_a_small_laptop(visit):
-    """And what stands round it is counted, beside the menu."""
-    long = {"text": LONG, "step": 12}
-    cases = [("translate", long, ".panes"), ("translate", {"text": "Go.", "step": 1}, ".panes"),
-             ("translate", long | {"view": "model"}, ".model-picture"),
-             ("translate", long | {"view": "model", "level": "head"}, ".model-picture"),
-             ("write", {"text": "ROMEO:", "step": 60}, ".panes"), ("write", {"view": "model"}, ".model-picture"),
-             ("classify", {}, ".panes"), ("by_hand", {}, ".st-key-by_hand_one"),
-             ("by_hand", {"step": "softmax"}, ".st-key-by_hand_one"), ("masks", {}, ".st-key-masks_picture"),
-             *(("positions", {"view": view}, ".st-key-positions_picture") for view in ("Sinusoidal", "Rotary")),
-             ("heads", {}, ".st-key-heads_role_first"), ("heads", {"role_kind": "encoder"}, ".st-key-heads_role_first"),
-             ("heads", {"view": "flow"}, ".st-key-heads_flow_picture"),
-             ("heads", {"view": "contexts"}, ".st-key-heads_contexts_picture")]
-    for name, params, picture in cases:
-        page = visit(f"/{name}?{urlencode(params)}")
-        for _ in windows(page, [(1280, 720)]):
-            box = page.locator(picture).bounding_box()
-            share = box["width"] * (min(720, box["y"] + box["height"]) - box["y"]) / (1280 * 720)
-            controls = page.evaluate(IN_SIGHT)
-            assert share >= 0.55 and len(controls) <= 25, (name, params, share, controls)
-            if name == "write" and picture == ".panes":
-                assert page.locator("[data-part=head]").bounding_box()["height"] >= 400, name
-        if picture != ".panes":
-            continue
-        page.keyboard.press("f")
-        page.wait_for_url("**present=1*")
-        for width, height in windows(page, PROJECTORS):
-            box = page.locator(picture).bounding_box()
-            least = 0.6 if params is long else 0.7
-            assert box["width"] * box["height"] >= least * width * height, (name, width, height)
-            assert len(page.evaluate(IN_SIGHT)) <= 15, (name, width, height)
-
-
-def test_the_picture_has_half_of_a_telephone(visit, touch):
-    cases = ("/", ".panes"), (f"/translate?{urlencode({'text': LONG[:70], 'step': 12})}", ".panes"), \
-        ("/write", ".panes"), ("/classify", ".panes")
-    for address, picture in cases:
-        page = visit(address)
-        touch(True)
-        for width, height in windows(page, [PHONE]):
-            box = page.locator(picture).first.bounding_box()
-            assert box["width"] >= width - 40, address
-            assert min(height, box["y"] + box["height"]) - box["y"] >= height / 2, address
-            for what in page.locator(".controls:visible, .next-tokens:visible").all():
-                box = what.bounding_box()
-                assert address == "/" or box["y"] + box["height"] <= height, address
-        touch(False)
 
 
 @pytest.mark.parametrize("name", ["translate", "classify"])

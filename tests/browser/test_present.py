@@ -105,7 +105,7 @@ def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, 
     page.locator(".st-key-translate_details").scroll_into_view_if_needed()
     page.keyboard.press("f")
     reached(page, present=1, step=2)
-    expect(page.locator(".presenter-keys")).to_contain_text("Esc leaves")
+    expect(page.locator(".presenter-keys")).to_contain_text("Esc: leave")
     main = page.get_by_test_id("stMain")
     assert main.evaluate("main => main.scrollTop") == 0
     for hidden in HIDDEN:

@@ -95,7 +95,7 @@ export class Reader {
       tokens: false,
       hint: explains ? "Show which tokens speak for this class" : "",
       help: "",
-      note: explains ? "Blue tokens speak for the class in orange, red ones against it." : "",
+      note: explains ? "Blue tokens support the orange class, red ones oppose it." : "",
       invites: explains ? "Click another class." : "",
     };
   }
