@@ -161,9 +161,10 @@
   };
 
   // What of the screen the picture has, and the controls that are in sight. The arrow of a select is no control of its
-  // own, nor is a cell of a map that arrow keys walk through.
+  // own, nor is a cell of a map that arrow keys walk through, or a token of a text in which one is chosen.
   const ACTS = "button, input, select, textarea, a[href], summary, [role=slider]";
-  const PART_OF = "[data-testid=stSelectbox] button, .head-maps .grid [tabindex='-1'], .flow [tabindex='-1']";
+  const PART_OF = `[data-testid=stSelectbox] button, :is(.head-maps .grid, .flow) [tabindex="-1"],
+    [class*=_position] [aria-checked=false]`;
   const OF_ALL =
     "header, [data-testid=stSidebar], [class*=_model_settings], [class*=_present], .page-link, .presenter-keys";
   const reached = (one) => {
@@ -176,16 +177,16 @@
     const names = controls.map((one) => one.ariaLabel || one.innerText).join(", ");
     const many = controls.length > most ? [`${controls.length} controls are in sight, at most ${most}: ${names}`] : [];
     if (!picture) return many;
-    const { width, top, bottom } = document.querySelector(picture).getBoundingClientRect();
+    const { width, top, bottom } = all(picture)[0].getBoundingClientRect();
     const part = (width * (Math.min(innerHeight, bottom) - Math.max(0, top))) / (innerWidth * innerHeight);
     return part < share ? [...many, `the picture has ${Math.round(100 * part)}% of the screen`] : many;
   };
 
   // On a telephone the picture has the width and half of the height, and the steps are on the screen.
   const half = (picture) => {
-    const { width, top, bottom } = document.querySelector(picture).getBoundingClientRect();
+    const { width, top, bottom } = all(picture)[0].getBoundingClientRect();
     const high = Math.min(innerHeight, bottom) - top;
-    const below = document.querySelector(".brief") ? [] : all(".controls, .next-tokens").filter(shown);
+    const below = all(".brief").length ? [] : all(".controls, .next-tokens").filter(shown);
     return [
       ...(width < innerWidth - 40 ? [`the picture is ${width} px wide`] : []),
       ...(high < innerHeight / 2 ? [`the picture is ${high} px high`] : []),

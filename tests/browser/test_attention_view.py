@@ -355,5 +355,6 @@ def test_what_if_offers_only_what_can_be_done_there_and_leaves_the_arrow_keys_to
     page.keyboard.press("f")
     page.wait_for_url("**present=1*")
     settle(page)
-    canvas.click(button="right", position=on_cell(view, 0, 0))
+    zoom, place = view.evaluate("view => view.currentCSSZoom"), on_cell(view, 0, 0)
+    canvas.click(button="right", position={name: zoom * at for name, at in place.items()})
     expect(menu.get_by_role("menuitem")).to_have_text(alone)

@@ -90,8 +90,9 @@ PICTURES = {
     "/heads?view=roles": ".st-key-heads_role_first", "/heads?view=contexts": ".st-key-heads_contexts_picture",
     "/heads?view=flow": ".st-key-heads_flow_picture",
 }
-MATRICES = dict.fromkeys(("/translate", "/translate long", "/write"), each("[data-part=head]", height=400))
+MATRICES = dict.fromkeys(("/translate", "/write"), each("[data-part=head]", height=400))
 SHARE, CONTROLS_IN_SIGHT = 0.55, 25  # of a projector's screen
+FORM = {"/train?view=new": 33}  # controls of a form, with the signs of their helps
 PRESENTED = {"/translate": 0.7, "/translate long": 0.6, "/write": 0.7, "/classify?show=speakers": 0.7}
 HALVES = ("/", "/translate", "/write", "/classify?show=speakers")  # where the picture has half of a telephone
 FINGER = 40  # px
@@ -263,7 +264,7 @@ def audit_address(name, page, touch, *, whole):
         else:
             audit.ask("layout", size[0])
         if size == PROJECTOR and not lesson:
-            audit.ask("stage", PICTURES.get(name), SHARE, CONTROLS_IN_SIGHT)
+            audit.ask("stage", PICTURES.get(name), SHARE, FORM.get(name, CONTROLS_IN_SIGHT))
             audit.ask("first", MATRICES.get(name, []))
         if whole and size == PHONE:
             audit.axe(**STRUCTURE)
