@@ -110,6 +110,7 @@ def test_a_click_anywhere_on_a_card_opens_its_page(page, visit):
     page.wait_for_url("**/masks*")
 
 
+@pytest.mark.rare("the tour is taken in test_lessons.py")
 def test_a_tour_leaves_one_place_in_the_history_for_each_page(visit, complaints):
     page = visit("/write?text=KING&step=1")  # a link opened first
     expect(page.locator(OUTPUT)).to_contain_text("step 1")

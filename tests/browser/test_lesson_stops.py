@@ -103,13 +103,15 @@ def stops():
     return [*found.values()]
 
 
-def first_of_each_page(stops):
-    """Those stops as parameters of a test, of which all but the first on each page are rare."""
+def first_of_each_page(stops, lesson=None):
+    """Those stops as parameters of a test, of which all but the first on each page, of that lesson, are rare."""
     pages, found = set(), []
     for *before, stop in stops:
-        marks = [pytest.mark.rare("one stop of each page is looked at in make test")] if stop.page in pages else []
+        again = stop.page in pages or lesson not in (None, before[0])
+        marks = [pytest.mark.rare("one stop of each page is looked at in make test")] if again else []
         found.append(pytest.param(*before, stop, marks=marks, id="-".join(map(str, before))))
-        pages.add(stop.page)
+        if not again:
+            pages.add(stop.page)
     return found
 
 
@@ -165,7 +167,7 @@ POINTED = """() => {
 }"""
 
 
-@pytest.mark.parametrize(("lesson", "at", "stop"), first_of_each_page(every_stop()))
+@pytest.mark.parametrize(("lesson", "at", "stop"), first_of_each_page(every_stop(), ALONE))
 def test_what_a_stop_is_about_is_above_the_strip_for_who_takes_it_alone(lesson, at, stop, page, reach):
     """In a small window and, of the lesson for everybody, when that is turned into one of a telephone's size."""
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})

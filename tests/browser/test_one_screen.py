@@ -28,7 +28,7 @@ def moved(before, page, *where):
             if any(abs(was - now) > 1 for was, now in zip(before[name], after[name], strict=True))}
 
 
-@pytest.mark.parametrize("name", ["translate", "classify"])
+@pytest.mark.parametrize("name", ["translate", pytest.param("classify", marks=pytest.mark.rare("as on Translate"))])
 def test_what_is_chosen_shows_on_one_screen_and_moves_nothing(name, visit):
     page = visit(f"/{name}?{urlencode({'text': LONG, 'step': 0})}")
     for nth, size in enumerate(windows(page, [PROJECTOR, PHONE]), 1):

@@ -457,6 +457,7 @@ def to_the_end(page, name):
         expect(page.locator(".controls .main span:visible")).to_contain_text("Replay")
 
 
+@pytest.mark.rare("two files in four windows")
 def test_all_of_it_is_within_the_window_light_and_dark_and_a_long_translation_is_read_whole(arrived):
     for name, asked in MODELS.items():
         page = arrived(checkpoint=name, **asked)

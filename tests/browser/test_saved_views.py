@@ -25,6 +25,7 @@ def drop(page, text, name="a.view.json"):
     assert page.evaluate(DROP, [name, text])  # or the browser would leave for the file
 
 
+@pytest.mark.rare("three pages are loaded")
 def test_a_text_too_long_for_a_link_is_saved_and_opened_by_dropping_it(visit, visit_anew):
     page = visit("/positions")
     drop(page, view(text=LONG, step="2", layer="1", temperature="0.3"))
