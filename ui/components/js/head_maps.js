@@ -87,22 +87,23 @@ function draw(root, data, pick) {
 function sizeOf(root, data, most, layers) {
   const enlarged = (root.currentCSSZoom ?? 1) > 1; // for a projector, where low heads are high enough
   if (isSwitched(data)) return [switchWidth(root, data, most), enlarged ? LOW : SWITCH[1]];
-  const [, wide, high] = grown(root, data, most, layers) ?? CELL.find(([upTo]) => most <= upTo);
+  const large = grown(root, data, most, layers);
+  if (large) return large;
+  const [, wide, high] = CELL.find(([upTo]) => most <= upTo);
   if (most * layers > FEW)
     return [beside(root, data, most, fitting(MANY_WIDE, most, wide)), fitting(MANY_HIGH, layers, high)];
   return [narrowed(root, data, most, wide), enlarged ? Math.min(high, LOW) : high];
 }
 
-// Beside a list, few heads take the room that there is: [heads beside each other, width, height].
+// Beside a list, few heads take the room that there is.
 function grown(root, { cards, listed }, most, layers) {
-  if (!listed || most > NUMBERED || root.clientWidth <= NARROW || (root.currentCSSZoom ?? 1) > 1) return null;
+  if (!listed || most > NUMBERED) return null;
+  const { clientWidth: room, currentCSSZoom: zoom = 1 } = root;
+  if (zoom > 1) return [fitting(room - FRAME - AROUND_MAP, most, WIDEST), LOW];
+  if (room <= NARROW) return null;
   const maps = cards[0].maps.length;
   const free = window.innerHeight - footHeight() - AROUND - maps * OF_MAP;
-  return [
-    most,
-    fitting(root.clientWidth - LIST - FRAME, most, WIDEST),
-    Math.max(LEAST, fitting(free, layers * maps, HIGHEST)),
-  ];
+  return [fitting(room - LIST - FRAME, most, WIDEST), Math.max(LEAST, fitting(free, layers * maps, HIGHEST))];
 }
 
 // As many kinds beside each other as leave switches that can be touched; of many heads some are reached by scrolling.

@@ -126,9 +126,9 @@ def _draw(page: str, ckpt: Checkpoint, sentence: Sentence, kind: Kind, layer: in
     if max(weights.shape) <= figures.MOST_IN_GRID:
         after = [ckpt.tokenizer.piece(id) for id in sentence.labels or ()] if kind != "encoder" and (
             ckpt.config.task != "classes") else []
-        small = presenting(page)
+        small = presenting(page) and max(weights.shape) > LARGE_ON_A_WALL
         st.html(figures.weight_grid(weights, queries, keys, kind=kind, layer=layer, head=head, mask=mask, dark=dark,
-                                    after=() if small else after, small=small))
+                                    after=() if presenting(page) else after, small=small))
         return whole
     st.plotly_chart(
         figures.attention_heatmap(weights, queries, keys, mask=mask, newest=False, dark=dark, source=origin(ckpt),
@@ -184,6 +184,7 @@ def _up_to(ckpt: Checkpoint, sentence: Sentence, query: int | None) -> str:
 
 
 NAMED = 4  # heads of a measure in the table
+LARGE_ON_A_WALL = 8  # tokens a side of which a presented matrix has its numbers
 
 
 def roles_fields() -> dict[str, Field]:
@@ -233,7 +234,7 @@ def _show_measured(page: str, sample: Sample, roles: HeadRoles, kinds: DeltaGene
         kinds.segmented_control("Attention", ckpt.config.kinds, key=f"{page}_role_kind", required=True,
                                 persist_state="session", format_func=str.capitalize, label_visibility="collapsed")
     with st.container(key=f"{page}_role_first"):
-        left, right = st.columns([3, 2] if presenting(page) else 2, gap="medium")
+        left, right = st.columns(2, gap="medium")
     with left:
         _show_maps(page, roles, kind, measure, layer, head, about=sample.about(roles), ckpt=ckpt, dark=dark)
     with right, st.container(key=f"{page}_role_best"):

@@ -9,6 +9,7 @@ import { plain, weightText } from "#view/numbers.js";
 import { rowsOf } from "#view/scores.js";
 import { stageOf } from "#view/stages.js";
 import { visible } from "#view/tokens.js";
+import { onPhone } from "#view/window.js";
 
 const size = (value) => plain(Number(value.toPrecision(3))).replace("-", "−");
 const withSign = (value) => `${value < 0 ? "−" : "+"}${size(Math.abs(value))}`;
@@ -202,6 +203,6 @@ export function tell(model, node) {
   const whose = node ?? model.path[levelOf(selection)];
   const { sentence } = describe(model, whose);
   const { why } = message.model ?? {};
-  const more = model.view.large ? [] : [whose.type === "model" && HOW_NEARER, !node && why];
+  const more = model.view.large ? [] : [whose.type === "model" && !onPhone() && HOW_NEARER, !node && why];
   say(model.words, [sentence, ...more].filter(Boolean).join(" "));
 }
