@@ -82,6 +82,7 @@ class Class:
         """Phones that have no browser."""
         for at in range(count):
             self.store.join(self.id, f"phone {at}")
+        self.store.mark_seen((self.id, f"phone {at}") for at in range(count))
 
     def answer(self, question: Question, made: QuestionRecord, round: int = 1, count: int = 6) -> None:
         """They answer."""

@@ -393,7 +393,7 @@ def _choose_heads(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
         title = kind.capitalize() + (f" · {count} {CALLED[what]}" if count else "")
         cards.append(figures.switch_card(kind, config.layers(kind), config.n_heads, title=title))
     with st.container(key=f"{page}_boards"):
-        show_head_switches(f"{page}_switches_map", figures.head_maps(
+        show_head_switches(f"{page}_switch_maps", figures.head_maps(
             cards, alt="The heads, to be switched.", source=plain_name(ckpt), crossed=chosen, dark=dark,
             columns=len(cards)), partial(_switch, page))
 
