@@ -23,7 +23,7 @@ from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import read_texts
 from transformer.analysis.token_inputs import inputs_of_step
 from transformer.analysis.trial import try_sentences
-from transformer.formatting import amount, brief, duration, how_many, quote, shorten, size
+from transformer.formatting import amount, brief, duration, how_many, in_percent, quote, shorten, size
 
 TEXT, LONGEST = "I am cold.", 200  # characters
 
@@ -54,7 +54,7 @@ def test_everything_is_one_short_line(values):
 def test_lines_say_what_one_asks_first_in_one_short_line(translator, make_checkpoint, writer):
     step = start(translator, TEXT)
     [likeliest] = step.top(1)
-    assert repr(step) == f"Step 0 of 'I am cold.': {likeliest.piece!r} {likeliest.probability:.0%}"
+    assert repr(step) == f"Step 0 of 'I am cold.': {likeliest.piece!r} {in_percent(likeliest.probability)}"
     off = start(translator, TEXT, change=scale("cross.*.z", 0))
     assert repr(off).endswith("%, under 1 change, 2 places so far")
     assert repr(translator) == (
