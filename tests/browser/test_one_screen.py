@@ -96,5 +96,11 @@ def test_a_view_of_heads_answers_beside_what_is_clicked(visit):
             clicked, says, answer = click(nth)
             page.locator(clicked).click()
             reached(page, **says)
+            if view == "switch":  # the arrows go on from it, and it is the one stop of its map
+                page.locator(clicked).focus()
+                page.keyboard.press("ArrowUp")
+                page.keyboard.press("ArrowDown")
+                expect(page.locator(clicked)).to_be_focused()
+                expect(page.locator('.head-maps .grid:has([data-kind=cross]) [tabindex="0"]')).to_have_count(1)
             assert page.get_by_test_id("stMain").evaluate("main => main.scrollTop") == 0, view
             expect(page.locator(answer).first).to_be_in_viewport()

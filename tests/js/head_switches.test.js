@@ -40,4 +40,6 @@ test("a head is crossed before Python has answered, and an answer to an earlier 
   show(7, ["cross:0:0", "cross:0:1"]);
   show(7, []); // Reset
   assert.deepEqual(crossed(), []);
+  show(0, ["cross:0:1"]); // a new session
+  assert.deepEqual(crossed(), [1]);
 });

@@ -56,7 +56,8 @@ const isSwitched = ({ answered }) => answered !== undefined;
 
 // What was pressed here since Python last answered counts more than its answer.
 function hear(root, data) {
-  root.sent ??= data.answered;
+  if (!(data.answered >= root.heard)) root.sent = data.answered; // at first, and in a new session
+  root.heard = data.answered;
   if (data.answered >= root.sent) root.switched = new Set(data.crossed);
 }
 
@@ -80,7 +81,10 @@ function draw(root, data, pick) {
   root.replaceChildren(...list, ...large.map((card) => cardOf(view, card)), foot(view));
   if (!focused) return;
   const cell = [...root.querySelectorAll("[data-at]")].find((one) => one.dataset.at === focused);
-  cell?.focus({ preventScroll: true });
+  if (!cell) return;
+  for (const one of cell.parentElement.children) if (one.tabIndex === 0) one.tabIndex = -1; // one stop of a map
+  cell.tabIndex = 0;
+  cell.focus({ preventScroll: true });
 }
 
 // The width and the height of a head.
