@@ -50,6 +50,11 @@ function listenForLesson(view) {
   // after the listeners of the page, which prevent the default of keys that they use
   window.addEventListener("keydown", (event) => onPageKey(view, event), { signal });
   window.addEventListener("keydown", (event) => onTourKey(view, event), { signal, capture: true });
+  const onUse = () => {
+    view.turned = false; // from now on a part that is off the screen was moved there
+  };
+  for (const kind of ["wheel", "pointerdown", "keydown"])
+    window.addEventListener(kind, onUse, { signal, capture: true, passive: true });
 }
 
 function onPageKey(view, event) {

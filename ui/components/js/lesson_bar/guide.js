@@ -8,7 +8,6 @@ import { remember } from "./actions.js";
 import { partOf } from "./parts.js";
 import { buttons, forTouch } from "./strip.js";
 
-const SETTLES_MS = 2_000; // after a window was turned
 const LOOK_MS = 250; // between two checks of the part's place and the stop's completion
 const PHONE = 700; // px
 const GAP = 16; // px between the sign and its part
@@ -58,23 +57,21 @@ function removeDialogClaim(element) {
 
 function followPart(view) {
   if (!view.root.isConnected) return endGuide(view);
+  const size = `${window.innerWidth} ${window.innerHeight}`;
+  if (view.size !== size) Object.assign(view, { size, turned: Boolean(view.size) });
   const element = view.data.here ? partOf(view.data.point) : null;
   if (view.fresh && !element && view.data.point && view.waited++ < PATIENCE) return; // the page is being drawn
-  const box = boxesOf(view, element)
-    .map(({ x, y, width, height }) => [x, y, width, height].map(Math.round))
-    .join();
-  const size = `${window.innerWidth} ${window.innerHeight}`;
-  if (view.size !== size) Object.assign(view, { size, turnedAt: view.size ? Date.now() : 0 });
+  const box = placeOf(view, element);
   if (view.pointed !== element) {
-    Object.assign(view, { pointed: element, box });
+    view.pointed = element;
     point(view, element);
+    view.box = placeOf(view, element); // where pointing has scrolled it to
   } else if (element && view.box !== box) {
-    view.box = box;
-    const turned = Date.now() - view.turnedAt < SETTLES_MS; // the part may be off the screen now
-    // else what is around it may stand elsewhere
-    if (turned || placeName(sideOf(view, element)) !== view.side) point(view, element);
+    // in a turned window it may be off the screen; else what is around it may stand elsewhere
+    if (view.turned || placeName(sideOf(view, element)) !== view.side) point(view, element);
     view.driver.refresh();
     placeOnPhone(view, element);
+    view.box = placeOf(view, element);
   }
   removeDialogClaim(view.pointed);
   if (!view.finished && isDone(view.data)) {
@@ -95,6 +92,11 @@ function fillNext({ sign, data, finished }) {
 // The boxes that the sign should not cover: its part, and the part to watch.
 const boxesOf = ({ data }, element) =>
   [element, data.see && partOf(data.see)].filter(Boolean).map((one) => one.getBoundingClientRect());
+
+const placeOf = (view, element) =>
+  boxesOf(view, element)
+    .map(({ x, y, width, height }) => [x, y, width, height].map(Math.round))
+    .join();
 
 // Points at a part. The sign gets the focus at a new stop; otherwise the focus stays on the page.
 function point(view, element) {
