@@ -88,7 +88,10 @@ PICTURES = {
     "/by_hand?part=steps": ".st-key-by_hand_one", "/masks": ".st-key-masks_picture",
     **{f"/positions?view={view}": ".st-key-positions_picture" for view in ("Sinusoidal", "Rotary")},
     "/heads?view=roles": ".st-key-heads_role_first", "/heads?view=contexts": ".st-key-heads_contexts_picture",
-    "/heads?view=flow": ".st-key-heads_flow_picture",
+    "/heads?view=flow": ".st-key-heads_flow_picture", "/heads?view=switch": ".st-key-heads_switch_picture",
+    **{f"/heads?view={view}": f"[data-testid=stHorizontalBlock]:has(.st-key-heads_{part})" for view, part in (
+        ("lens", "lens_table"), ("direct", "effects"), ("attribution", "attribution_table"), ("patching", "patched"),
+        ("neurons", "neuron_one"), ("spaces", "space_picture"))},
 }
 MATRICES = dict.fromkeys(("/translate", "/write"), each("[data-part=head]", height=400))
 SHARE, CONTROLS_IN_SIGHT = 0.55, 25  # of a projector's screen

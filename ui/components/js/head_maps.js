@@ -28,8 +28,14 @@ const APART = 2;
 const AROUND_MAP = 48; // px, of its card and the room beside it
 const AROUND = 350; // px of the window above and below the maps of the one that is large
 const OF_MAP = 45; // px of its name and numbers
+const ABOVE = 290; // px above maps that stand beside each other
+const ENLARGED = 2.2; // how much a figure is on a projector (ui/page/presentation.css)
+const OVER = 110; // px on a projector
+const OF_CARD = 130; // px of a card's title, numbers and scale
+const OF_TOKENS = 90; // px, turned
 const WIDEST = 72; // px, of a head that has all the room
 const HIGHEST = 56;
+const TALLEST = 84; // of one beside which nothing is listed
 const NUMBERED = 8; // heads beside each other; of more the pointer says the numbers
 
 export default function component({ data, parentElement, setTriggerValue }) {
@@ -90,13 +96,33 @@ function draw(root, data, pick) {
 // The width and the height of a head.
 function sizeOf(root, data, most, layers) {
   const enlarged = (root.currentCSSZoom ?? 1) > 1; // for a projector, where low heads are high enough
-  if (isSwitched(data)) return [switchWidth(root, data, most), enlarged ? LOW : SWITCH[1]];
+  // on a projector there have to be all switches and both texts
+  if (isSwitched(data) && enlarged) return [switchWidth(root, data, most), LOW];
+  if (isSwitched(data)) return spread(root, data, most, layers, [switchWidth(root, data, most), SWITCH[1]]);
   const large = grown(root, data, most, layers);
   if (large) return large;
   const [, wide, high] = CELL.find(([upTo]) => most <= upTo);
   if (most * layers > FEW)
     return [beside(root, data, most, fitting(MANY_WIDE, most, wide)), fitting(MANY_HIGH, layers, high)];
-  return [narrowed(root, data, most, wide), enlarged ? Math.min(high, LOW) : high];
+  const usual = [narrowed(root, data, most, wide), enlarged ? Math.min(high, LOW) : high];
+  return data.listed ? usual : spread(root, data, most, layers, usual);
+}
+
+// Few heads take the room that their cards and the window have.
+function spread(root, { cards, columns }, most, layers, [width, height]) {
+  const { clientWidth, currentCSSZoom: zoom = 1 } = root;
+  const room = clientWidth * zoom;
+  if (most > NUMBERED || (zoom === 1 && room <= NARROW)) return [width, height];
+  const usual = zoom > 1 ? ENLARGED : 1; // not as much as it is now, which follows from its size
+  const maps = cards[0].maps.length;
+  const wide = (across) => fitting(room / usual / across / maps - FRAME - AROUND_MAP, most, WIDEST);
+  let across = Math.min(columns, cards.length);
+  while (across > 1 && wide(across) < LEAST) across -= 1;
+  const down = Math.ceil(cards.length / across);
+  const ofCard = OF_CARD + (cards[0].tokens ? OF_TOKENS : 0);
+  const screen = window.innerHeight - footHeight();
+  const free = (screen - (zoom > 1 ? OVER : ABOVE)) / usual - down * ofCard;
+  return [Math.max(Math.min(width, LEAST), wide(across)), Math.max(height, fitting(free / down, layers, TALLEST))];
 }
 
 // Beside a list, few heads take the room that there is.

@@ -21,7 +21,7 @@ from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.page.link import Field, choice, optional
 from ui.page.plain_text import say_error
-from ui.page.presentation import columns
+from ui.page.presentation import columns, presenting
 from ui.state.work_queue import Work, may_begin
 from ui.views.heads.prediction import Prediction, kept
 
@@ -61,6 +61,8 @@ def show_neurons(page: str, prediction: Prediction, *, dark: bool) -> None:
     ranked = (adds if order == "adds" else here).abs()
     chosen = _chosen(page, ckpt, stack, ranked)
     left, right = columns(page, [3, 4], gap="medium")
+    if presenting(page):  # below each other, what the chosen one does first
+        left, right = right, left
     with left, st.container(key=f"{page}_neuron_list"):
         _choose(page, stack, ranked, adds, here, chosen)
         what = figures.markdown_text(prediction.name(prediction.token))

@@ -40,7 +40,7 @@ from ui.choices.text_box import as_learned
 from ui.components.head_maps import show_head_maps
 from ui.page.link import Field, choice, opened, optional, quiet, switch
 from ui.page.plain_text import say_error
-from ui.page.presentation import presenting
+from ui.page.presentation import columns, presenting
 from ui.page.text_limits import PASSAGE, taken
 from ui.state.work_queue import may_begin
 from ui.views.heads.page_layout import behind
@@ -107,7 +107,7 @@ def show_patching(page: str, prediction: Prediction, *, dark: bool) -> None:
         say_error(error)
         return
     chosen = _chosen_cell(page, pair, maps, part)
-    left, right = st.columns([3, 2] if presenting(page) else [5, 4], gap="medium")
+    left, right = columns(page, [5, 4], gap="medium")
     with left:
         _say_difference(prediction, pair, estimated=not exact)
         _show_maps(page, pair, maps, part, chosen, dark=dark)
