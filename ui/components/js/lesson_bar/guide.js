@@ -11,7 +11,7 @@ import { buttons, forTouch } from "./strip.js";
 const LOOK_MS = 250; // between two checks of the part's place and the stop's completion
 const PHONE = 700; // px
 const GAP = 16; // px between the sign and its part
-const LARGEST = { width: 408, height: 250 }; // px, of a sign
+const LARGEST = { width: 408, height: 200 }; // px, of a sign
 const NARROW = { width: 276, height: 235 };
 const OPENS = ["aria-haspopup", "aria-expanded", "aria-controls"];
 const PATIENCE = 12; // checks for a missing part before the sign goes to the middle
@@ -130,12 +130,14 @@ const placeName = ({ side, align }) => `${side} ${align}`;
 function sideOf(view, element) {
   const [box, ...watched] = element ? boxesOf(view, element) : [];
   const places = [{ side: "bottom", align: "start", box: box && boxAt(box.left, box.bottom + GAP, LARGEST) }];
-  if (!watched.length) return places[0];
+  if (!box) return places[0];
   for (const left of [box.left - GAP - LARGEST.width, box.right + GAP])
     places.push({ side: left < box.left ? "left" : "right", align: "start", box: boxAt(left, box.top, LARGEST) });
   places.push({ side: "top", align: "start", box: boxAt(box.left, box.top - GAP - LARGEST.height, LARGEST) });
   const under = boxAt(box.right - NARROW.width, box.bottom + GAP, NARROW);
   places.push({ side: "bottom", align: "end", popoverClass: "narrow", box: under });
+  const beside = boxAt(box.right + GAP, box.top, NARROW);
+  places.push({ side: "right", align: "start", popoverClass: "narrow", box: beside });
   const isInside = ({ left, top, right, bottom }) =>
     left >= 0 && top >= headerHeight() && right <= window.innerWidth && bottom <= window.innerHeight;
   const inside = places.filter((place) => isInside(place.box));
