@@ -29,7 +29,6 @@ const AROUND_MAP = 48; // px, of its card and the room beside it
 const AROUND = 350; // px of the window above and below the maps of the one that is large
 const OF_MAP = 45; // px of its name and numbers
 const ABOVE = 290; // px above maps that stand beside each other
-const ENLARGED = 2.2; // how much a figure is on a projector (ui/page/presentation.css)
 const OVER = 110; // px on a projector
 const OF_CARD = 130; // px of a card's title, numbers and scale
 const OF_TOKENS = 90; // px, turned
@@ -113,7 +112,7 @@ function spread(root, { cards, columns }, most, layers, [width, height]) {
   const { clientWidth, currentCSSZoom: zoom = 1 } = root;
   const room = clientWidth * zoom;
   if (most > NUMBERED || (zoom === 1 && room <= NARROW)) return [width, height];
-  const usual = zoom > 1 ? ENLARGED : 1; // not as much as it is now, which follows from its size
+  const usual = zoom > 1 ? usualZoom() : 1; // not as much as it is now, which follows from its size
   const maps = cards[0].maps.length;
   const wide = (across) => fitting(room / usual / across / maps - FRAME - AROUND_MAP, most, WIDEST);
   let across = Math.min(columns, cards.length);
@@ -122,8 +121,12 @@ function spread(root, { cards, columns }, most, layers, [width, height]) {
   const ofCard = OF_CARD + (cards[0].tokens ? OF_TOKENS : 0);
   const screen = window.innerHeight - footHeight();
   const free = (screen - (zoom > 1 ? OVER : ABOVE)) / usual - down * ofCard;
-  return [Math.max(Math.min(width, LEAST), wide(across)), Math.max(height, fitting(free / down, layers, TALLEST))];
+  const wider = Math.max(Math.min(width, LEAST), wide(across));
+  return [wider, Math.max(height, fitting(free / down, layers, Math.min(TALLEST, 2 * wider)))];
 }
+
+// How much figures of this window are enlarged (shell/presenter.js).
+const usualZoom = () => Number(document.documentElement.style.getPropertyValue("--enlarged")) || 1;
 
 // Beside a list, few heads take the room that there is.
 function grown(root, { cards, listed }, most, layers) {

@@ -66,20 +66,30 @@ function watchPresenting(signal, measure) {
 
 // The keys, for a moment, as somebody begins to present.
 
-const NAMED_KEYS = "Page Down: next · Page Up: back · H: hide what comes next · B: black screen · Esc: leave";
+const NAMED_KEYS = ["Page Down: next", "Page Up: back", "B: black screen", "Esc: leave"];
+const HIDES = "H: hide what comes next"; // where one steps
 const NAMED_MS = 7000;
 const PRESENTER_KEYS = "presenter-keys";
 
 function nameKeys(page) {
   const named = document.querySelector(`.${PRESENTER_KEYS}`);
   if (!page || document.querySelector(".room-wall")) named?.remove();
+  else if (named) tellKeys(named);
   else if (!app().namedKeys && !onPhone()) {
     app().namedKeys = true;
-    const keys = part("div", { className: PRESENTER_KEYS, role: "status", textContent: NAMED_KEYS });
+    const keys = part("div", { className: PRESENTER_KEYS, role: "status" });
+    tellKeys(keys);
     document.body.append(keys);
     setTimeout(() => keys.remove(), NAMED_MS);
   }
 }
+
+function tellKeys(line) {
+  const words = NAMED_KEYS.toSpliced(2, 0, ...(isStepped() ? [HIDES] : [])).join(" · ");
+  if (line.textContent !== words) line.textContent = words; // what is set is read aloud again
+}
+
+const isStepped = () => Boolean(app().keys?.view?.root.isConnected);
 
 // What the window has no room for waits for the next press: a part is seen whole or not at all, and a figure larger
 // than the window becomes smaller.
@@ -234,7 +244,7 @@ function onPresenterKey(event, tell) {
 // Presses the page's own buttons or, without any, scrolls; returns whether there was a move. Step controls handle their
 // keys themselves.
 function move(page, by) {
-  if (app().keys?.view?.root.isConnected) return false;
+  if (isStepped()) return false;
   const button = document.querySelector(`${keySelector(`${page}_${by === FORWARD ? "next" : "back"}`)} button`);
   if (button && !button.disabled) button.click();
   return button ? !button.disabled : scrolled(by);
