@@ -34,7 +34,7 @@ def position_curves(dims: Sequence[int], *, column: str = "dim", tokens: bool = 
         point=alt.OverlayMarkDef(size=45) if dotted else False, strokeWidth=2.5).encode(
         alt.X("position:Q", scale=alt.Scale(nice=False, zero=False, padding=8),
               axis=alt.Axis(grid=False, tickMinStep=1, format="d", labelAngle=-90 if upright else 0, **axis)),
-        alt.Y("value:Q", title=value),
+        alt.Y("value:Q", title=value, axis=alt.Axis(tickCount=5, labelFlush=False)),
         alt.Color("dimension:N", scale=colours, legend=alt.Legend(title=None, columns=2, offset=8)),
         alt.StrokeDash("dimension:N", scale=dashes),
         tooltip=["token:N"] * tokens + ["position:Q", "dimension:N", alt.Tooltip("value:Q", format=".4f")])

@@ -2,6 +2,7 @@
 import { stroke, text } from "#view/canvas.js";
 import { SMALL } from "#view/type.js";
 
+const CLEAR = 24; // px from the right edge, where a marker of the last step stands
 const FAR = 1.5; // times the largest loss drawn: a line further up would press the curves together
 
 // The upper end of an axis that holds the line too, unless that is too far above what is drawn.
@@ -18,5 +19,5 @@ export function paintGuessing(context, { left, right, top, y, high }, loss, word
     context.setLineDash([]);
   }
   const options = { colour: theme.muted, align: "right", size: SMALL };
-  text(context, above ? `${words} ↑` : words, right - 4, above ? top + 8 : y(loss) + 9, options);
+  text(context, above ? `${words} ↑` : words, right - CLEAR, above ? top + 8 : y(loss) + 9, options);
 }

@@ -230,7 +230,7 @@ function labels(names, size, first, last, from = 0) {
 }
 
 function paintLabels(context, places, { info, selection, gutter, cursor, newest, theme }) {
-  const { Q, cw, ch, left, top, q0, q1, k0, k1, x, y } = places;
+  const { Q, cw, ch, left, top, height, q0, q1, k0, k1, x, y } = places;
   const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 650 : 400);
   const size = (room, type = TYPE) => Math.min(type, Math.max(theme.least, room * 0.8));
   const high = gutter.bare ? Math.min(ch, LABELLED - 1) : ch;
@@ -245,7 +245,8 @@ function paintLabels(context, places, { info, selection, gutter, cursor, newest,
       weight: bold(0, q),
       size: size(q === last ? TYPE : ch, gutter.rows),
     };
-    if (y(q) + ch / 2 >= top) text(context, label, left - 6, y(q) + ch / 2, options);
+    const middle = Math.min(y(q) + ch / 2, top + height - 0.65 * options.size); // whole above the edge of the picture
+    if (middle >= top) text(context, label, left - 6, middle, options);
   }
   const keys = keyLabels(info, gutter.keyRoom, TYPE);
   for (const [k, label] of labels(keys, cw, k0, k1, info.first?.[1])) {

@@ -208,7 +208,7 @@ def _show_contexts(page: str, sample: Sample, scores: HeadScores, chosen: Head, 
         if not of:
             continue
         low, high = found.edges[band - 1] or (of[-1].score, of[0].score)
-        st.markdown(f"**{BAND_NAMES[band]}** of queries: {title.lower()} {_amount(low, 3)} to {_amount(high, 3)}")
+        st.markdown(f"**{BAND_NAMES[band]}** of queries: {title.lower()} {_amount(low)} to {_amount(high)}")
         for one in of[:2 if band == BANDS else 1] if presenting(page) else of:
             _show_context(page, ckpt, found, one)
     with behind(page, "contexts_table", "These contexts as a table") as is_open:
@@ -275,5 +275,5 @@ def _table(found: HeadContexts) -> str:
                                wrap=True)
 
 
-def _amount(value: float, digits: int = 2) -> str:
-    return figures.part_of_one(value, digits) if value < 1 else f"{value:.2f}"
+def _amount(value: float) -> str:
+    return figures.part_of_one(value, 3) if value < 1 else f"{value:.2f}"

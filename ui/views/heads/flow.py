@@ -7,6 +7,7 @@ import streamlit as st
 
 from transformer.analysis.flow import EXPLAINED, TOP, Cut, Edge, Flow, Node, flow, update_writes
 from transformer.checkpoint import Checkpoint
+from transformer.formatting import how_many
 from transformer.inference.decoding import Candidate
 from transformer.model.sites import label
 from ui import figures
@@ -63,7 +64,7 @@ def show_flow_view(page: str, prediction: Prediction, *, dark: bool) -> None:
     """The picture of the flow to the prediction, beside the node or the edge that is chosen."""
     ckpt, key = prediction.ckpt, (*prediction.key[:-1],)  # the same for every token there
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_flow_line"):
-        st.markdown("Which way did the information take?", width="content", help=EXPLAINED)
+        st.markdown("Which way did the information go?", width="content", help=EXPLAINED)
         slot = st.container(horizontal=True, vertical_alignment="center", width=380, key=f"{page}_threshold_settings")
     if not may_begin(ckpt, f"{page}_flow", key, "Follow the information", reads=READS):
         return
@@ -123,7 +124,7 @@ def _choose_threshold(page: str, readable: float) -> float:
 def _say_hidden(cut: Cut, threshold: float) -> None:
     rest = "" if cut.hidden < 0.9999 else " No way that is left reaches the tokens: move the slider to the left."
     st.markdown(f"**{figures.some_percent(cut.hidden)}** of the flow is hidden: every edge that carries less than "
-                f"{threshold:g}%. Edges of heads left: {_heads(cut):,}.{rest}")
+                f"{threshold:g}%. Kept: {how_many(_heads(cut), 'edge')} of heads.{rest}")
 
 
 def _chosen(page: str, found: Flow, cut: Cut) -> tuple[Node, Edge | None]:

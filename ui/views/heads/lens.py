@@ -70,7 +70,7 @@ def show_lens(page: str, prediction: Prediction, *, dark: bool) -> None:
         return
     with line:
         colour = _choose_colour(page, prediction, list(COLOURS))
-    left, right = columns(page, [3, 2], gap="medium")
+    left, right = columns(page, [5, 4], gap="medium")
     with left, st.container(key=f"{page}_lens_table"):
         st.html(_table(lens, prediction, column, colour=colour, dark=dark))
     with right, st.container(key=f"{page}_lens_one"):
@@ -125,7 +125,7 @@ def _show_source(page: str, prediction: Prediction, line: DeltaGenerator, throug
     tokens, key = answer.whole.labels("src"), f"{page}_source"
     with line:
         colour = _choose_colour(page, prediction, ["likeliest", "said", "rank", "entropy"])
-    left, right = columns(page, [3, 2], gap="medium")
+    left, right = columns(page, [5, 4], gap="medium")
     with right, st.container(key=f"{page}_lens_one"):
         chosen = _choose_source(key, lens, tokens)
         first = max(0, min(chosen // STRIDE * STRIDE - COLUMNS // 4, len(tokens) - COLUMNS))
