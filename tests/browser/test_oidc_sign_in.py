@@ -2,13 +2,15 @@
 
 import re
 import shutil
+import socket
+import ssl
 import subprocess
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.server.provider import providing, sign_in_file
-from tests.waiting import listens, until
+from tests.waiting import until
 from ui.server.workers import hold
 
 from .conftest import go, new_tab, settle
@@ -70,6 +72,18 @@ def test_two_people_sign_in_and_out(visitor, required):
         expect(page.get_by_text(TEACHES)).to_have_count(0)
 
 
+def _speaks_tls(port):
+    """Whether a proxy has its certificate, which comes after it listens."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with (socket.create_connection(("localhost", port), timeout=5) as one,
+              context.wrap_socket(one, server_hostname="localhost")):
+            return True
+    except OSError:
+        return False
+
+
 def test_behind_a_proxy_over_https(chromium, signing, tmp_path):
     if not (caddy := shutil.which("caddy")):
         pytest.skip("no caddy on the PATH")
@@ -85,7 +99,7 @@ def test_behind_a_proxy_over_https(chromium, signing, tmp_path):
                                  stdout=log, stderr=log, env={"XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)})
     page = new_tab(chromium, ignore_https_errors=True)
     try:
-        until(lambda: listens(outside), (tmp_path / "caddy.log").read_text)
+        until(lambda: _speaks_tls(outside), (tmp_path / "caddy.log").read_text)
         go(page, f"{here}/train?view=new")  # whoever has not signed in looks
         page.get_by_role("link", name="Sign in").evaluate("link => { link.target = ''; link.click(); }")
         page.get_by_role("link", name="Sign in").click()
