@@ -46,7 +46,7 @@ def said(found) -> list[str]:
     for one in found.contexts:
         queries, keys = found.sides(one)
         looks = [f"{plain_label(keys[key])} {part_of_one(weight)}" for key, weight in [*one.looks_at.items()][:3]]
-        out.append(f"{part_of_one(one.score) if one.score < 1 else f'{one.score:.2f}'}: "
+        out.append(f"{part_of_one(one.score, 3) if one.score < 1 else f'{one.score:.2f}'}: "
                    f"“{plain_label(queries[one.row.query])}” at position {one.row.query} looks at {', '.join(looks)}")
     return out
 

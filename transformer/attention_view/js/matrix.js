@@ -245,8 +245,9 @@ function paintLabels(context, places, { info, selection, gutter, cursor, newest,
       weight: bold(0, q),
       size: size(q === last ? TYPE : ch, gutter.rows),
     };
-    const middle = Math.min(y(q) + ch / 2, top + height - 0.65 * options.size); // whole above the edge of the picture
-    if (middle >= top) text(context, label, left - 6, middle, options);
+    const middle = y(q) + ch / 2;
+    const whole = Math.max(top, Math.min(middle, top + height - 0.65 * options.size)); // above the picture's edge
+    if (middle >= top) text(context, label, left - 6, whole, options);
   }
   const keys = keyLabels(info, gutter.keyRoom, TYPE);
   for (const [k, label] of labels(keys, cw, k0, k1, info.first?.[1])) {

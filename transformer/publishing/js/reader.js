@@ -95,7 +95,7 @@ export class Reader {
       tokens: false,
       hint: explains ? "Show which tokens speak for this class" : "",
       help: "",
-      note: explains ? "Blue counts for the orange class, red against it." : "",
+      note: explains ? "Blue: for the orange class. Red: against it." : "",
       invites: explains ? "Click another class." : "",
     };
   }

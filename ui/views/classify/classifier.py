@@ -105,7 +105,7 @@ def _bars(prefix: str, ckpt: Checkpoint, reading: Reading, *, question: str) -> 
                 chosen=ckpt.classes[at] == chosen) for at in _order(reading)]
     return Bars(title=question, label="classes", rows=rows, keys=False, tokens=False, least=CLASSES, most=CLASSES,
                 rest=0.0, hint="Show which tokens speak for this class",
-                note="Blue counts for the orange class, red against it.", invites="Click another class.")
+                note="Blue: for the orange class. Red: against it.", invites="Click another class.")
 
 
 def _said(prefix: str, ckpt: Checkpoint, reading: Reading) -> str:
