@@ -47,7 +47,8 @@ def said(found) -> list[str]:
         queries, keys = found.sides(one)
         looks = [f"{plain_label(keys[key])} {part_of_one(weight)}" for key, weight in [*one.looks_at.items()][:3]]
         out.append(f"{part_of_one(one.score, 3) if one.score < 1 else f'{one.score:.2f}'}: "
-                   f"“{plain_label(queries[one.row.query])}” at position {one.row.query} looks at {', '.join(looks)}")
+                   f"“{plain_label(queries[one.row.query])}” at position {one.row.query} "
+                   f"looks at {', '.join(looks)}")
     return out
 
 

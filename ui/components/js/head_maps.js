@@ -95,9 +95,11 @@ function draw(root, data, pick) {
 // The width and the height of a head.
 function sizeOf(root, data, most, layers) {
   const enlarged = (root.currentCSSZoom ?? 1) > 1; // for a projector, where low heads are high enough
-  // on a projector there have to be all switches and both texts
-  if (isSwitched(data) && enlarged) return [switchWidth(root, data, most), LOW];
-  if (isSwitched(data)) return spread(root, data, most, layers, [switchWidth(root, data, most), SWITCH[1]]);
+  if (isSwitched(data)) {
+    const width = switchWidth(root, data, most);
+    // on a projector there have to be all switches and both texts
+    return enlarged ? [width, LOW] : spread(root, data, most, layers, [width, SWITCH[1]]);
+  }
   const large = grown(root, data, most, layers);
   if (large) return large;
   const [, wide, high] = CELL.find(([upTo]) => most <= upTo);
@@ -121,7 +123,7 @@ function spread(root, { cards, columns }, most, layers, [width, height]) {
   const ofCard = OF_CARD + (cards[0].tokens ? OF_TOKENS : 0);
   const screen = window.innerHeight - footHeight();
   const free = (screen - (zoom > 1 ? OVER : ABOVE)) / usual - down * ofCard;
-  const wider = Math.max(Math.min(width, LEAST), wide(across));
+  const wider = Math.max(LEAST, wide(across));
   return [wider, Math.max(height, fitting(free / down, layers, Math.min(TALLEST, 2 * wider)))];
 }
 
