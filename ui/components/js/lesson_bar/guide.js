@@ -66,8 +66,9 @@ function followPart(view) {
     view.pointed = element;
     point(view, element);
     view.box = placeOf(view, element); // where pointing has scrolled it to
-  } else if (element && view.box !== box) {
-    // in a turned window it may be off the screen; else what is around it may stand elsewhere
+  } else if (element && (view.box !== box || (view.turned && isCut(element)))) {
+    // in a turned window it may be off the screen, even after a scroll to it that something else stopped; in any
+    // window what is around it may stand elsewhere now
     if (view.turned || placeName(sideOf(view, element)) !== view.side) point(view, element);
     view.driver.refresh();
     placeOnPhone(view, element);
@@ -97,6 +98,12 @@ const placeOf = (view, element) =>
   boxesOf(view, element)
     .map(({ x, y, width, height }) => [x, y, width, height].map(Math.round))
     .join();
+
+// Whether a part that fits into the window is not whole in sight.
+function isCut(element) {
+  const { top, bottom, height } = element.getBoundingClientRect();
+  return height <= window.innerHeight && (top < 0 || bottom > window.innerHeight);
+}
 
 // Points at a part. The sign gets the focus at a new stop; otherwise the focus stays on the page.
 function point(view, element) {
