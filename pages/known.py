@@ -27,6 +27,11 @@ STYLE = """<style>
 .stMain .st-key-known_list .stButton button { min-height: 2.2rem; padding: 0.1rem 0.7rem; }
 .stMain .st-key-known_list .stButton button > div { flex: 1; justify-content: flex-start; }
 .stMain h2 { font-size: var(--title); padding: 0; }
+@container style(--presented: 1) {
+  .stMain .st-key-known_one .stMarkdown p { font-size: calc(1.5 * var(--big)); margin-bottom: 0.4em; }
+  .stMain .st-key-known_one .stMarkdown p span { font-size: inherit; vertical-align: baseline; }
+  .stMain .st-key-known_one [data-testid="stHeading"] h2 { font-size: calc(1.8 * var(--big)); }
+}
 @media (max-width: 640px) {
   .stMain .st-key-known_list .stButton button { min-height: 2.75rem; }
   .stMain [data-testid="stVerticalBlock"].st-key-known_list { flex-flow: row; overflow-x: auto; scrollbar-width: thin; }

@@ -179,7 +179,9 @@ def test_by_hand_presents_one_step_and_the_next_key_goes_on(visit):
     page.keyboard.press("f")
     reached(page, present=1)
     settle(page)
-    for step in ("7 · Softmax", "8 · Context vectors"):
-        expect(page.locator(".st-key-by_hand_one")).to_contain_text(step)
+    for step, name in (("7 · Softmax", "weights"), ("8 · Context vectors", "context = weights v")):
+        expect(page.get_by_role("button", name="Next")).to_be_in_viewport(ratio=1)
+        expect(page.get_by_role("combobox", name="Step")).to_have_value(step)
         expect(page.locator(".st-key-by_hand_one figure")).to_have_count(1)
+        expect(page.locator(".st-key-by_hand_one figcaption")).to_contain_text(name)
         page.keyboard.press("PageDown")

@@ -9,7 +9,9 @@ import torch
 from transformer.by_hand.stages import Head
 from transformer.by_hand.window import window
 from ui import figures
+from ui.page.presentation import presenting
 
+PAGE = "by_hand"
 CONTENTS = {
     "ids": "Ids", "embeddings": "Embeddings", "qkv": "Queries, keys, values", "products": "Unnormalised scores",
     "scaled": "Scaled scores", "mask": "Mask", "softmax": "Softmax", "context": "Context vectors",
@@ -28,8 +30,8 @@ class Places(NamedTuple):
 
 def heading(number: int, text: str, section: str) -> None:
     """The heading of a step, its text and its section in the paper."""
-    anchor = list(CONTENTS)[number - 1]
-    st.header(f"{number} · {NAMES[number]}", anchor=anchor)
+    if not presenting(PAGE):  # else the chooser above says it
+        st.header(f"{number} · {NAMES[number]}", anchor=list(CONTENTS)[number - 1])
     st.markdown(f"{text} :gray[Vaswani et al. 2017, {section}.]")
 
 

@@ -12,9 +12,8 @@ from ui import figures
 from ui.page.link import Field, choice, leave_at, opened, optional, quiet, text, whole, wholes
 from ui.page.text_limits import taken
 from ui.views.by_hand.dragged import MOVED
-from ui.views.by_hand.matrices import CONTENTS, NAMES
+from ui.views.by_hand.matrices import CONTENTS, NAMES, PAGE
 
-PAGE = "by_hand"
 STYLE = (Path(__file__).parent / "page.css").read_text("utf-8")
 PARTS = {"steps": "Steps", "exercise": "Exercise", "scale": "Why √d_k", "batch": "Heads in the batch",
          "slips": "Four common mistakes", "trained": "A trained head", "vectors": "Query and keys"}
