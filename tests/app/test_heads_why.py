@@ -1,6 +1,7 @@
 """Why this token: the sentences against the library, their links, and what cannot be said of some models."""
 
 import re
+from html import unescape
 from urllib.parse import parse_qsl
 
 import pytest
@@ -10,7 +11,9 @@ from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
 from transformer.analysis.tuned_lens import read_tuned_lens
 from transformer.analysis.why import why
 from transformer.formatting import in_percent
-from ui.figures import signed_number
+from transformer.model.sites import label
+from transformer.text.word_pieces import SPACES
+from ui.figures import part_of_one, signed_number
 from ui.views.heads.why import told_apart
 
 from .page import go, plain, press, put, step_view_of, words
@@ -50,6 +53,11 @@ def test_the_numbers_are_those_of_the_library(open_page, shipped):
         assert -1 not in places and places == sorted(places), heading
     for one, heading in ((story.wrote.head, "Written by"), (without.tried[0].head, "Without it")):
         assert f"ross, layer {one.layer}, head {one.head}" in said[heading]
+    shown = " ".join(unescape(re.sub("<[^>]*>", " ", words(at, "html").partition("nats</th>")[2])).split())
+    rows = (f"{at} {token.strip(SPACES)} {signed_number(value)} {part_of_one(looks)}" for at, (
+        token, value, looks) in enumerate(zip(story.rests.tokens, values, story.wrote.looks, strict=True)))
+    assert shown.startswith(f"{label(*story.wrote.head)} looks, share {' '.join(rows)}")
+
 
 
 MODELS = {  # what a story differs by, in a model and in an address
@@ -91,12 +99,12 @@ def test_the_links_lead_to_what_is_said(open_page, made, kind):
     assert set(found) == {step, without}
     assert all(params["checkpoint"] == ckpt.id for _, params in found.values())
     story = at.session_state["heads_kept_why"][1]
-    for view, label, name, head in (("lens", "See the lens", "effect", None),
+    for view, words_of_it, name, head in (("lens", "See the lens", "effect", None),
                                     ("direct", "See direct effects", "effect", "-".join(map(str, story.wrote.head))),
                                     ("attribution", "See attribution", "heads", None),
                                     ("switch", "See the switches", "heads",
                                      ":".join(map(str, story.without.tried[0].head)))):
-        assert at.button(key=f"heads_why_to_{view}").label == label
+        assert at.button(key=f"heads_why_to_{view}").label == words_of_it
         press(at, f"heads_why_to_{view}")
         assert at.query_params["view"] == view and not at.error
         assert head is None or at.query_params[name] == head

@@ -91,7 +91,7 @@ PICTURES = {
     "/heads?view=flow": ".st-key-heads_flow_picture", "/heads?view=switch": ".st-key-heads_switch_picture",
     **{f"/heads?view={view}": f"[data-testid=stHorizontalBlock]:has(.st-key-heads_{part})" for view, part in (
         ("lens", "lens_table"), ("direct", "effects"), ("attribution", "attribution_table"), ("patching", "patched"),
-        ("neurons", "neuron_one"), ("spaces", "space_picture"))},
+        ("neurons", "neuron_one"), ("spaces", "space_picture"), ("why", "evidence"))},
 }
 MATRICES = dict.fromkeys(("/translate", "/write"), each("[data-part=head]", height=400))
 SHARE, CONTROLS_IN_SIGHT = 0.55, 25  # of a projector's screen

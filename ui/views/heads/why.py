@@ -17,10 +17,10 @@ from transformer.model.sites import label
 from transformer.text.tokenizer import Tokenizer
 from transformer.text.word_pieces import SPACES, piece_labels, word_text, words_of
 from ui import figures
-from ui.choices.head import origin, plain_name
+from ui.choices.head import caption_of, origin, plain_name
 from ui.page.link import PRESENT
 from ui.page.plain_text import say_error
-from ui.page.presentation import presenting
+from ui.page.presentation import columns, presenting
 from ui.state.caches import tuned_lens
 from ui.state.work_queue import may_begin
 from ui.views.heads.prediction import Prediction, kept
@@ -46,8 +46,9 @@ def show_why(page: str, prediction: Prediction, *, dark: bool) -> None:
     except ValueError as error:
         say_error(error)
         return
-    words = Wording(prediction, story)
-    with st.container(key=f"{page}_why"):
+    words, counted = Wording(prediction, story), _by_token(prediction, story)
+    left, right = columns(page, [3, 2], gap="medium") if counted else (st.container(), None)
+    with left, st.container(key=f"{page}_why"):
         name = figures.markdown_text(plain_name(prediction.ckpt))
         st.markdown(f"Why does {name} predict {words.asked()}?",
                     help=f"{EXPLAINED}\n\n{figures.markdown_text(origin(prediction.ckpt))}")
@@ -64,6 +65,31 @@ def show_why(page: str, prediction: Prediction, *, dark: bool) -> None:
                     with st.container(horizontal=True, gap="small", width="content", key=f"{page}_why_{name}_links"):
                         for link in links:
                             link(page, prediction, story)
+    if right is not None:
+        with right, st.container(key=f"{page}_evidence"):
+            st.html(figures.bar_table(
+                story.rests.tokens, counted,
+                caption_of(prediction.ckpt, f"What “{prediction.name(prediction.token)}” rests on"),
+                signed={NATS}, written=figures.part_of_one, unknown=prediction.answer.unknown, dark=dark))
+
+
+NATS = "integrated gradients, nats"
+
+
+def _read(prediction: Prediction) -> str:
+    """The side whose tokens attribution is to."""
+    return "tgt" if prediction.read.src is None else "src"
+
+
+def _by_token(prediction: Prediction, story: Story) -> dict[str, list[float]]:
+    """What two of the sentences say of each token that was read, side by side: a column each, as far as it is known."""
+    rests, wrote = story.rests, story.wrote
+    if not isinstance(rests, Attribution):
+        return {}
+    by_token = {NATS: rests.integrated.tolist()} if rests.sound else {}
+    if isinstance(wrote, Wrote) and wrote.adds > 0 and wrote.side == _read(prediction):
+        by_token[f"{label(*wrote.head)} looks, share"] = wrote.looks.tolist()
+    return by_token
 
 
 def _open_view(page: str, label: str, view: str, **values: Any) -> None:
@@ -190,7 +216,7 @@ class Wording:
             return "Integrated gradients cannot be trusted here: " + (
                 "half of their steps say something else." if found.adds_up else
                 f"they add up to {total} nats and not to {change}.")
-        names = self._tokens("tgt" if self.prediction.read.src is None else "src")
+        names = self._tokens(_read(self.prediction))
         size = abs(found.integrated)
         most = [at for at in size.argsort(kind="stable")[::-1][:NAMED].tolist()
                 if size[at] >= max(FAINT, LEAST * size.max())]
@@ -276,7 +302,7 @@ class Wording:
 
     def _token(self, at: int) -> str:
         """A token that attribution is to."""
-        return self._tokens("tgt" if self.prediction.read.src is None else "src")[at]
+        return self._tokens(_read(self.prediction))[at]
 
     def _head(self, head: Head) -> str:
         kind = f"{head.kind}, " * (len(self.prediction.ckpt.config.kinds) > 1)
