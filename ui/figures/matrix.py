@@ -47,8 +47,8 @@ LAYOUT = f"""
 .matrix tr.chosen td {{ box-shadow: inset 0 2px {MARK}, inset 0 -2px {MARK}; }}
 .matrix td.chosen, .matrix tr.chosen td.chosen {{ box-shadow: none; outline: 3px solid {MARK}; outline-offset: -2px;
   font-weight: var(--bold); }}
-@media (max-width: 640px) {{ .matrices {{ column-gap: var(--gap-3); --scale: .87; }}
-  .matrix table {{ font-size: var(--small); }} }}
+@media (max-width: 640px) {{ .matrices {{ column-gap: var(--gap-3); --scale: .84; }}
+  .matrix table {{ font-size: var(--small); }} .matrix th, .matrix td {{ min-width: 2.8em; }} }}
 .matrix .masked {{ background: repeating-linear-gradient(135deg, var(--line) 0 2px, transparent 2px 7px); }}
 """
 

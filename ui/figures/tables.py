@@ -22,6 +22,7 @@ PLAIN_STYLE = """<style>
 .plain-table.wrap td { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 9em; vertical-align: top; }
 @media (max-width: 640px) { .plain-table th, .plain-table td { padding: .3em .45em; font-size: var(--small); }
   .plain-table th, .plain-table td.text:not(.cut) { white-space: normal; }
+  .plain-table td.text:not(:first-child, .cut) { min-width: 5.5em; }
   .plain-table.wrap td { min-width: 5em; } .plain-table.wrap td.number { min-width: 0; } }
 </style>"""
 

@@ -62,7 +62,7 @@ def show_list(chosen: str) -> None:
 def _line(entry: Entry, chosen: str) -> list[str]:
     about = entry.about
     count, step = about.meta.get("parameters"), about.step
-    mark = "● " if about.id == chosen else ""
+    mark = "●\u00a0" if about.id == chosen else ""
     return [mark + about.id, does(about.config), shape(about.config), f"{count:,}" if isinstance(count, int) else "",
             f"{step:,}" if isinstance(step, int) else "", about.quality, when(about),
             str(about.meta.get("device") or "")[:20], whence(entry.folder)]
