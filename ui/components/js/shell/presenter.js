@@ -159,11 +159,18 @@ function fitFigures() {
   figures.forEach((one, at) => {
     const usual = zoom(one);
     const grows = at === 0 && one.offsetWidth * usual >= main.clientWidth / 2 && Math.max(...parts.map(endOf)) <= room;
-    const fits = (by) => isSeen(one) && (by <= 1 || Math.max(...parts.map(endOf)) <= room);
-    for (let by = grows ? MOST_FIGURE : 1; by >= LEAST_FIGURE; by -= ZOOM_STEP) {
+    const fitsAt = (by) => {
       one.style.setProperty(ENLARGED, by * usual);
-      if (fits(by)) return;
+      return isSeen(one) && (by <= 1 || Math.max(...parts.map(endOf)) <= room);
+    };
+    let [fitting, over] = [LEAST_FIGURE, grows ? MOST_FIGURE : 1];
+    if (fitsAt(over) || !fitsAt(fitting)) return;
+    while (over - fitting > ZOOM_STEP) {
+      const by = (fitting + over) / 2;
+      if (fitsAt(by)) fitting = by;
+      else over = by;
     }
+    fitsAt(fitting);
   });
 }
 
