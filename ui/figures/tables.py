@@ -144,18 +144,21 @@ def signed_number(value: float) -> str:
 
 def bar_table(labels: Sequence[str], columns: Mapping[str, Sequence[float]], caption: Caption, *,
               signed: Collection[str] = (), written: Callable[[float], str] = "{:.3f}".format, corner: str = "token",
-              tokens: bool = True, ranks: Mapping[str, Sequence[int]] | None = None, marked: Collection[int] = (),
-              unknown: Collection[int] = (), total: Sequence[str] | None = None, dark: bool | None = None) -> str:
+              tokens: bool = True, rows: int | None = None, ranks: Mapping[str, Sequence[int]] | None = None,
+              marked: Collection[int] = (), unknown: Collection[int] = (), total: Sequence[str] | None = None,
+              dark: bool | None = None) -> str:
     """A row for each label with a bar in each column, all columns on the same rows and each on a scale of its own.
 
     signed: columns whose bars go both ways from the middle, blue to the right above zero, red to the left below.
     written: formats the numbers of the others. tokens: the labels are tokens, and numbered; else they are words.
-    ranks: by column, a rank after each number. total: a last row's heading and texts, without bars.
+    rows: at most so many, those with the longest bars, in their order; all without it. ranks: by column, a rank
+    after each number. total: a last row's heading and texts, without bars.
     """
     most = {name: float(np.abs(values).max(initial=0.0)) or 1.0 for name, values in columns.items()}
-    body = []
-    for at, label in enumerate(labels):
-        cells = []
+    body, longest = [], [max(abs(values[at]) / most[name] for name, values in columns.items())
+                         for at in range(len(labels))]
+    for at in sorted(sorted(range(len(labels)), key=lambda at: -longest[at])[:rows]):
+        label, cells = labels[at], []
         for name, values in columns.items():
             value = float(values[at])
             number = tag("span", escape((signed_number if name in signed else written)(value)), class_="number")

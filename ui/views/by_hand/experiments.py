@@ -172,7 +172,7 @@ BLOCKED = {"nothing": "no padding masked", "keys": "keys' padding masked", "quer
 
 def show_mistakes(hand: ByHand, *, query: int) -> None:
     """Four mistakes, the most frequent first."""
-    st.markdown("None of these raises an error, because every shape fits. Each is shown on your sentence, in head 0, "
+    st.markdown("These four raise no error, because every shape fits. Each is shown on your sentence, in head 0, "
                 "next to the correct version.")
     _wrong_axis(hand, query)
     with st.container(key=f"{PAGE}_late_mask"):

@@ -12,6 +12,7 @@ from transformer.by_hand.stages import SCALES, ByHand, Settings
 from transformer.by_hand.window import window
 from transformer.model.masks import additive
 from ui import figures
+from ui.page.presentation import presenting
 from ui.views.by_hand.matrices import NAMES, Places, difference, draw, heading, numbers, spelled
 from ui.views.by_hand.settings import ALL, PAGE
 
@@ -124,10 +125,10 @@ def _spell(hand: ByHand, at: Places, *lines: str) -> str:
 
 def show_heads(hand: ByHand, at: Places) -> None:
     s, words = hand.settings, hand.settings.words
-    heading(9, f"This happens {s.heads:d} times side by side, in each head with its own W_q, W_k and W_v, so that "
-            "each can look for something else. Head 0 is the one above." if s.heads > 1 else
-            "There is one head, the one above. Choose more in the settings to see them look at different words.",
-            "section 3.2.2")
+    heading(9, f"Attention is computed {s.heads:d} times side by side, in each head with its own W_q, W_k and W_v, "
+            "so that each can look for something else. Head 0 is that of the steps before." if s.heads > 1 else
+            "There is one head here, that of the steps before. With more, chosen in the settings, each looks at words "
+            "of its own.", "section 3.2.2")
     draw(*(numbers(head.weights, f"weights of head {number}", at.first, rows=words, columns=words, kind="weights",
                    allowed=None if s.mask is None else s.mask.numpy(), row=at.query)
            for number, head in enumerate(hand.heads)))
@@ -209,9 +210,9 @@ def choose_step(place: DeltaGenerator, steps: list[int], *, all_of_them: bool) -
         state[key] = first if wanted in (None, ALL) else min(steps, key=lambda step: abs(step - wanted))
     at = options.index(state[key])
     with place:
-        st.selectbox("Step", options, key=key, persist_state="session", width=235, filter_mode=None,
-                     format_func=lambda step: "All steps" if step == ALL else f"{step} · {NAMES[step]}",
-                     label_visibility="collapsed")
+        st.selectbox("Step", options, key=key, persist_state="session", filter_mode=None,
+                     width=345 if presenting(PAGE) else 235, format_func=lambda step:
+                     "All steps" if step == ALL else f"{step} · {NAMES[step]}", label_visibility="collapsed")
         st.button("Back", key=f"{PAGE}_back", disabled=at <= options.index(steps[0]), on_click=partial(
             _go, options, at - 1))
         st.button("Next", key=f"{PAGE}_next", disabled=at == len(options) - 1, type="primary", on_click=partial(

@@ -437,5 +437,5 @@ function drawMix(view, rows) {
   }
   const alike = cosine(sum, own);
   const same = alike > 0.9995 ? "" : `; cosine with the model's own: ${decimals(alike)}`;
-  view.sum.textContent = `Carried on: the sum, ${sum.length} numbers of length ${decimals(lengthOf(sum), 1)}${same}`;
+  view.sum.textContent = `Carried on: the sum, a vector of ${sum.length} numbers, length ${decimals(lengthOf(sum), 1)}${same}`;
 }

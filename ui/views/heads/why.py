@@ -28,8 +28,9 @@ from ui.views.heads.prediction import Prediction, kept
 STEPS = 64  # of integrated gradients, as its view begins with
 PASSES = 3 * STEPS + TRIED + 6  # over the text, about: a gradient is as long as two
 NAMED, LEAST = 3, 0.1  # tokens of the attribution, and what they have of the first at least
+NATS, ROWS = "integrated gradients, nats", 12  # a column of the table, and the tokens in it at most
 FAINT = 0.005  # what reads as 0.00
-EVIDENCE = {"looks": "that head", "attribution": "attribution", "output": "cross-attention at the output",
+EVIDENCE = {"attribution": "attribution", "output": "cross-attention at the output",
             "input": "cross-attention at the input"}
 
 
@@ -67,13 +68,13 @@ def show_why(page: str, prediction: Prediction, *, dark: bool) -> None:
                             link(page, prediction, story)
     if right is not None:
         with right, st.container(key=f"{page}_evidence"):
+            tokens, source = story.rests.tokens, plain_name(prediction.ckpt)
+            title = f"What “{prediction.name(prediction.token)}” rests on"
+            if len(tokens) > ROWS:
+                source += f" · {ROWS} of {len(tokens)} tokens, those that count most"
             st.html(figures.bar_table(
-                story.rests.tokens, counted,
-                caption_of(prediction.ckpt, f"What “{prediction.name(prediction.token)}” rests on"),
-                signed={NATS}, written=figures.part_of_one, unknown=prediction.answer.unknown, dark=dark))
-
-
-NATS = "integrated gradients, nats"
+                tokens, counted, caption_of(prediction.ckpt, title, source), signed={NATS}, rows=ROWS,
+                written=figures.part_of_one, unknown=prediction.answer.unknown, dark=dark))
 
 
 def _read(prediction: Prediction) -> str:
@@ -267,7 +268,8 @@ class Wording:
         if tokens is not None and not tokens.agrees:
             by: dict[int, list[str]] = {}
             for evidence, at in tokens.first.items():
-                by.setdefault(at, []).append(EVIDENCE[evidence])
+                by.setdefault(at, []).append(
+                    self._head(self.story.wrote.head) if evidence == "looks" else EVIDENCE[evidence])
             (at, names), *others = by.items()
             parts.append(", ".join([f"{enumerated(names)} point{'s' * (len(names) == 1)} to {self._token(at)}",
                                     *(f"{enumerated(names)} to {self._token(at)}" for at, names in others)]))

@@ -217,15 +217,15 @@ function drawOver(chart, plot) {
   context.save();
   context.font = `${LETTERS * ratio}px ${FONT}`;
   context.lineWidth = ratio;
+  const names = [];
   for (const { value, words, long, dash = [2, 4] } of guides) {
     const y = plot.valToPos(value, "y", true);
     if (!(y >= bbox.top && y <= bbox.top + bbox.height)) continue;
     context.setLineDash(dash.map((part) => part * ratio));
     line(context, theme.muted, [bbox.left, y], [bbox.left + bbox.width, y]);
     const under = marks.length && y - bbox.top < 2 * LETTERS * ratio; // over it are the marks
-    Object.assign(context, { fillStyle: theme.muted, textAlign: "right", textBaseline: under ? "top" : "bottom" });
     const wide = bbox.width > 420 * ratio ? (long ?? words) : words;
-    context.fillText(wide, bbox.left + bbox.width - 4 * ratio, y + (under ? 4 : -3) * ratio);
+    names.push([wide, y + (under ? 4 : -3) * ratio, under ? "top" : "bottom"]);
   }
   context.setLineDash([]);
   let flagged = -Infinity;
@@ -244,6 +244,13 @@ function drawOver(chart, plot) {
     context.lineWidth = 2 * ratio;
     if (x >= bbox.left && x <= bbox.left + bbox.width)
       line(context, theme.mark, [x, bbox.top], [x, bbox.top + bbox.height]);
+  }
+  // over all lines, on the page's colour
+  Object.assign(context, { fillStyle: theme.muted, strokeStyle: theme.page, lineWidth: 5 * ratio, lineJoin: "round" });
+  for (const [words, y, textBaseline] of names) {
+    Object.assign(context, { textAlign: "right", textBaseline });
+    context.strokeText(words, bbox.left + bbox.width - 4 * ratio, y);
+    context.fillText(words, bbox.left + bbox.width - 4 * ratio, y);
   }
   context.restore();
 }
