@@ -20,7 +20,7 @@ from .page import go, plain, press, put, step_view_of, words
 
 PAGE, OPENING = "heads", {"view": "why"}
 pytestmark = pytest.mark.usefixtures("lasting")
-HEADINGS = ["How sure", "Since when", "Written by", "Rests on", "Without it", "Agreement"]
+HEADINGS = ["How sure", "Since when", "Written by", "Rests on", "Without it", "Taken together"]
 SENTENCE = re.compile(r"\*\*([\w ]+)\.\*\* (.+)", re.DOTALL)
 
 

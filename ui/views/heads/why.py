@@ -59,7 +59,7 @@ def show_why(page: str, prediction: Prediction, *, dark: bool) -> None:
                 ("wrote", "Written by", words.wrote(), (_to_direct,)),
                 ("rests", "Rests on", words.rests(), (_to_attribution,)),
                 ("without", "Without it", words.without(), (_to_change, _to_switch)),
-                ("agree", "Agreement", words.agreement(), ())):
+                ("agree", "Taken together", words.agreement(), ())):
             with st.container(key=f"{page}_why_{name}"):
                 st.markdown(f"**{title}.** {sentence}")
                 if links:
@@ -179,12 +179,11 @@ class Wording:
         if found.logit is None:
             rank, depth = found.best
             return f"It does not lead in the end. Its best on the logit lens is rank {rank:,}, {self._after(depth)}."
-        leads = f"It leads {self._from(found.logit)} on"
-        if found.tuned is None:
-            return f"{leads} the logit lens."
-        if found.tuned == found.logit:
-            return f"{leads} both the logit lens and the tuned lens."
-        return f"{leads} the logit lens, and {self._from(found.tuned, short=True)} on the tuned lens."
+        lenses = "both lenses, logit and tuned" if found.tuned == found.logit else "the logit lens"
+        leads = f"On {lenses}, it leads {self._from(found.logit)}"
+        if found.tuned in (None, found.logit):
+            return f"{leads}."
+        return f"{leads}; on the tuned lens, {self._from(found.tuned, short=True)}."
 
     def wrote(self) -> str:
         """What adds most to it, and where that head looks."""
@@ -275,7 +274,8 @@ class Wording:
                                     *(f"{enumerated(names)} to {self._token(at)}" for at, names in others)]))
         if lenses is not None and not lenses.agrees:
             apart = lenses.logit - lenses.tuned
-            parts.append(f"the tuned lens is {how_many(abs(apart), 'layer')} {'earlier' if apart > 0 else 'later'}")
+            parts.append(
+                f"on the tuned lens, it leads {how_many(abs(apart), 'layer')} {'earlier' if apart > 0 else 'later'}")
         return parts
 
     def _becomes(self, removal: Removal) -> str:
@@ -318,7 +318,7 @@ class Wording:
         if depth == 0:
             return "from the start"
         if short:
-            return f"after {depth}"
+            return f"after {how_many(depth, 'layer')}"
         return ("only " if depth == self.story.decided.layers else "for good ") + self._after(depth)
 
     def _after(self, depth: int) -> str:
