@@ -92,7 +92,7 @@ class Description:
                    if isinstance(value, int | float)}
         for name, text in (("bleu", "BLEU {:.2f}"), ("accuracy", "{:.1%} right"), ("loss", "{:.4f} nats")):
             if name in figures:
-                people = f", people {figures['bleu_human']:.2f}" if name == "bleu" and "bleu_human" in figures else ""
+                people = f", people's {figures['bleu_human']:.2f}" if name == "bleu" and "bleu_human" in figures else ""
                 return text.format(figures[name]) + people
         loss = self.meta.get("validation_loss")
         return f"held-out loss {loss:.4f}" if isinstance(loss, int | float) else ""

@@ -224,7 +224,7 @@ def test_a_part_of_the_curves_is_looked_at_and_the_whole_again(visit, app):
     page = visit("/train?view=runs&over=parts")
     curves = page.locator(".run-curves")
     expect(curves).to_have_attribute("data-points", "400")
-    across = curves.get_by_label("Across", exact=True)
+    across = curves.get_by_label("x-axis", exact=True)
     assert across.locator("option").all_text_contents() == ["step", "time in training"]
     box, readout = page.locator(".run-curves .loss .u-over").bounding_box(), page.locator(".run-curves .readout")
 
@@ -245,7 +245,7 @@ def test_a_part_of_the_curves_is_looked_at_and_the_whole_again(visit, app):
     expect(whole).to_be_hidden()
     assert step_at(0.5) == pytest.approx(2_000, abs=40)
     page.mouse.move(0, 0)
-    for box_name in ("log scale", "log across"):
+    for box_name in ("log y-axis", "log x-axis"):
         curves.get_by_label(box_name).check()
     across.select_option("time in training")
     assert readout.text_content().startswith("step 4,000")

@@ -87,7 +87,7 @@ def test_list_shows_all_that_the_pages_offer_in_one_table(headsup, writer, trans
     assert [row[0].split("@")[0] for row in rows] == ["classify", "punctuate", "translate", "write", "kept", "sent",
                                                       "theirs"]
     assert rows[-1][1:5] == ["translates", "2+2", "2", "16"]
-    assert rows[-1][6:11] == ["1,234", "BLEU", "12.35,", "people", "48.30"]
+    assert rows[-1][6:11] == ["1,234", "BLEU", "12.35,", "people's", "48.30"]
     assert rows[-2][7:10] == ["held-out", "loss", "1.5000"]
     assert "left out: torn/config.json is not readable JSON" in err
     code, out, _ = headsup("list", tmp_path / "imports", "--json")

@@ -51,8 +51,8 @@ function build(view) {
     back: backButton(view),
     axis: axisChooser(view),
   };
-  const scales = [logBox(view, "log", "log scale"), logBox(view, "logAcross", "log across")];
-  const controls = [smoothing(view), ...scales, part("label", {}, "Across ", parts.axis), parts.back, saveButton(view)];
+  const scales = [logBox(view, "log", "log y-axis"), logBox(view, "logAcross", "log x-axis")];
+  const controls = [smoothing(view), ...scales, part("label", {}, "x-axis ", parts.axis), parts.back, saveButton(view)];
   view.root.append(part("div", { className: "bar" }, ...controls), parts.names, parts.figures, parts.readout);
   parts.figures.onkeydown = (event) => onKey(view, event);
   return parts;
@@ -80,7 +80,7 @@ function logBox(view, name, words) {
 }
 
 function axisChooser(view) {
-  const select = part("select", { ariaLabel: "Across" });
+  const select = part("select", { ariaLabel: "x-axis" });
   select.onchange = () => {
     view.axis = select.value;
     setZoom(view, null);
