@@ -437,5 +437,6 @@ function drawMix(view, rows) {
   }
   const alike = cosine(sum, own);
   const same = alike > 0.9995 ? "" : `; cosine with the model's own: ${decimals(alike)}`;
-  view.sum.textContent = `Carried on: the sum, a vector of ${sum.length} numbers, length ${decimals(lengthOf(sum), 1)}${same}`;
+  const long = `length ${decimals(lengthOf(sum), 1)}`;
+  view.sum.textContent = `Carried on: the sum, a vector of ${sum.length} numbers, ${long}${same}`;
 }
