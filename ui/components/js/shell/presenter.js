@@ -97,7 +97,6 @@ const isStepped = () => Boolean(app().keys?.view?.root.isConnected);
 const CUT = "data-cut";
 const LEAST_FIGURE = 0.6; // of the usual size of a figure
 const MOST_FIGURE = 1.8;
-const ZOOM_STEP = 0.05;
 const HEADED = 80; // px above a figure on a screen of its own
 const FITS_ITSELF = "[class*=_forming]";
 const EARLY = 0.25; // of the window: what begins there stays, however tall
@@ -140,41 +139,40 @@ function keepWhole(signal) {
 
 const roomOf = () => window.innerHeight - footHeight();
 
-// A figure is as large as fits what is left of the screen below what stands above it, or a screen of its own; only the
-// first one is larger than usual, where nothing else needs the room.
+// A figure fits what is left of the screen below what stands above it, or a screen of its own; the first one has what
+// nothing else needs.
 function fitFigures() {
   const main = mainElement();
+  const room = roomOf() - MARGIN;
   const parts = [...main.querySelectorAll(PAGE_PARTS)];
   parts.forEach((one) => one.style.removeProperty(ENLARGED));
   if (!presentedPage() || onPhone()) return;
-  const room = roomOf() - MARGIN;
   const zoom = (one) => Number(getComputedStyle(one).zoom);
-  const endOf = (one) => one.offsetHeight && one.getBoundingClientRect().bottom + main.scrollTop;
-  const isSeen = (one) => {
-    const { top, height } = one.getBoundingClientRect();
-    const above = top + main.scrollTop;
-    return height <= room - (above < room / 2 ? above : HEADED) && Math.max(...sidewaysOf(one)) <= 1;
-  };
   const figures = parts.filter((one) => one.offsetHeight && zoom(one) > 1 && !one.matches(FITS_ITSELF));
-  figures.forEach((one, at) => {
-    const usual = zoom(one);
-    const grows = at === 0 && one.offsetWidth * usual >= main.clientWidth / 2 && Math.max(...parts.map(endOf)) <= room;
-    const fitsAt = (by) => {
-      one.style.setProperty(ENLARGED, by * usual);
-      return isSeen(one) && (by <= 1 || Math.max(...parts.map(endOf)) <= room);
-    };
-    let [fitting, over] = [LEAST_FIGURE, grows ? MOST_FIGURE : 1];
-    if (fitsAt(over) || !fitsAt(fitting)) return;
-    while (over - fitting > ZOOM_STEP) {
-      const by = (fitting + over) / 2;
-      if (fitsAt(by)) fitting = by;
-      else over = by;
+  for (const one of figures) {
+    const least = LEAST_FIGURE * zoom(one);
+    for (let again = 0; again < 3; again++) {
+      const { top, height } = one.getBoundingClientRect();
+      const above = top + main.scrollTop;
+      const over = Math.max(height / (room - (above < room / 2 ? above : HEADED)), ...sidewaysOf(one));
+      if (over <= 1) break;
+      one.style.setProperty(ENLARGED, Math.max(least, zoom(one) / over));
     }
-    fitsAt(fitting);
-  });
+  }
+  const [first] = figures;
+  const end = Math.max(...parts.map((one) => one.offsetHeight && one.getBoundingClientRect().bottom + main.scrollTop));
+  if (!first || end > room || first.offsetWidth * zoom(first) < main.clientWidth / 2) return;
+  if (first.style.getPropertyValue(ENLARGED)) return;
+  const { height } = first.getBoundingClientRect();
+  const usual = zoom(first);
+  for (let by = MOST_FIGURE; by > 1; by -= 0.1) {
+    first.style.setProperty(ENLARGED, by * usual);
+    if (first.getBoundingClientRect().height <= height + room - end && Math.max(...sidewaysOf(first)) <= 1) return;
+  }
+  first.style.removeProperty(ENLARGED);
 }
 
-// How much wider than each of its boxes that scroll is what is in it; 1 where nothing is.
+// How much wider than its boxes is what they scroll.
 function sidewaysOf(part) {
   const inner = [part, ...part.querySelectorAll("*")];
   const trees = inner.flatMap((one) => (one.shadowRoot ? [...one.shadowRoot.querySelectorAll("*")] : [one]));
