@@ -41,8 +41,9 @@ st.html(f"<style>{STYLE}</style>{figures.matrix_style(dark=dark)}")
 with st.container(key=f"{PAGE}_line", horizontal=True, gap="small", vertical_alignment="center"):
     show_title(PAGE, "By hand")
     top = st.container(key=f"{PAGE}_parts", horizontal=True, gap="small", vertical_alignment="center")
-bar = top if presenting(PAGE) else st.container(key=f"{PAGE}_bar", horizontal=True, gap="small",
-                                                vertical_alignment="center")
+bar = st.container(key=f"{PAGE}_bar", horizontal=True, gap="small", vertical_alignment="center")
+if presenting(PAGE):  # one line has them all; the other stays, empty, so that what is below it is not drawn anew
+    bar = top
 with top:
     part = st.selectbox("Part", list(PARTS), key=f"{PAGE}_part", format_func=PARTS.get, width=210, filter_mode=None,
                         persist_state="session", label_visibility="collapsed")
