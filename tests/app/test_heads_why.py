@@ -11,7 +11,7 @@ from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
 from transformer.analysis.tuned_lens import read_tuned_lens
 from transformer.analysis.why import why
 from transformer.formatting import in_percent
-from transformer.model.sites import label
+from transformer.model import sites
 from transformer.text.word_pieces import SPACES
 from ui.figures import part_of_one, signed_number
 from ui.views.heads.why import told_apart
@@ -56,8 +56,7 @@ def test_the_numbers_are_those_of_the_library(open_page, shipped):
     shown = " ".join(unescape(re.sub("<[^>]*>", " ", words(at, "html").partition("nats</th>")[2])).split())
     rows = (f"{at} {token.strip(SPACES)} {signed_number(value)} {part_of_one(looks)}" for at, (
         token, value, looks) in enumerate(zip(story.rests.tokens, values, story.wrote.looks, strict=True)))
-    assert shown.startswith(f"{label(*story.wrote.head)} looks, share {' '.join(rows)}")
-
+    assert shown.startswith(f"{sites.label(*story.wrote.head)} looks, share {' '.join(rows)}")
 
 
 MODELS = {  # what a story differs by, in a model and in an address
@@ -99,12 +98,12 @@ def test_the_links_lead_to_what_is_said(open_page, made, kind):
     assert set(found) == {step, without}
     assert all(params["checkpoint"] == ckpt.id for _, params in found.values())
     story = at.session_state["heads_kept_why"][1]
-    for view, words_of_it, name, head in (("lens", "See the lens", "effect", None),
+    for view, label, name, head in (("lens", "See the lens", "effect", None),
                                     ("direct", "See direct effects", "effect", "-".join(map(str, story.wrote.head))),
                                     ("attribution", "See attribution", "heads", None),
                                     ("switch", "See the switches", "heads",
                                      ":".join(map(str, story.without.tried[0].head)))):
-        assert at.button(key=f"heads_why_to_{view}").label == words_of_it
+        assert at.button(key=f"heads_why_to_{view}").label == label
         press(at, f"heads_why_to_{view}")
         assert at.query_params["view"] == view and not at.error
         assert head is None or at.query_params[name] == head

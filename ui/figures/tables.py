@@ -1,6 +1,7 @@
 """Tables for `st.html`: plain ones, exact numbers, named matrices, bars beside numbers, a head's weights."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from heapq import nlargest
 from html import escape
 
 import numpy as np
@@ -155,9 +156,12 @@ def bar_table(labels: Sequence[str], columns: Mapping[str, Sequence[float]], cap
     after each number. total: a last row's heading and texts, without bars.
     """
     most = {name: float(np.abs(values).max(initial=0.0)) or 1.0 for name, values in columns.items()}
-    body, longest = [], [max(abs(values[at]) / most[name] for name, values in columns.items())
-                         for at in range(len(labels))]
-    for at in sorted(sorted(range(len(labels)), key=lambda at: -longest[at])[:rows]):
+    shown = range(len(labels))
+    if rows is not None:
+        shown = sorted(nlargest(rows, shown, key=lambda at: max(
+            abs(values[at]) / most[name] for name, values in columns.items())))
+    body = []
+    for at in shown:
         label, cells = labels[at], []
         for name, values in columns.items():
             value = float(values[at])
