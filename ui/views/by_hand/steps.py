@@ -12,7 +12,6 @@ from transformer.by_hand.stages import SCALES, ByHand, Settings
 from transformer.by_hand.window import window
 from transformer.model.masks import additive
 from ui import figures
-from ui.page.presentation import presenting
 from ui.views.by_hand.matrices import NAMES, Places, difference, draw, heading, numbers, spelled
 from ui.views.by_hand.settings import ALL, PAGE
 
@@ -210,9 +209,9 @@ def choose_step(place: DeltaGenerator, steps: list[int], *, all_of_them: bool) -
         state[key] = first if wanted in (None, ALL) else min(steps, key=lambda step: abs(step - wanted))
     at = options.index(state[key])
     with place:
-        st.selectbox("Step", options, key=key, persist_state="session", filter_mode=None,
-                     width=345 if presenting(PAGE) else 235, format_func=lambda step:
-                     "All steps" if step == ALL else f"{step} · {NAMES[step]}", label_visibility="collapsed")
+        st.selectbox("Step", options, key=key, persist_state="session", width=235, filter_mode=None,
+                     format_func=lambda step: "All steps" if step == ALL else f"{step} · {NAMES[step]}",
+                     label_visibility="collapsed")
         st.button("Back", key=f"{PAGE}_back", disabled=at <= options.index(steps[0]), on_click=partial(
             _go, options, at - 1))
         st.button("Next", key=f"{PAGE}_next", disabled=at == len(options) - 1, type="primary", on_click=partial(
