@@ -8,6 +8,8 @@ from ui.components.shell import show_shell
 from ui.lessons.bar import show_lesson
 from ui.page.link import arriving
 from ui.page.pages import HOME, menu
+from ui.page.presentation import presenting
+from ui.page.unheeded import say_unheeded
 from ui.rooms.bar import show_room
 from ui.state import patches
 
@@ -32,4 +34,8 @@ show_shell(name)
 with arriving():
     show_lesson(name)
     show_room(name)
+    unheeded = st.container()
     page.run()
+if not presenting(name):
+    with unheeded:
+        say_unheeded(name)

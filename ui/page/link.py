@@ -20,17 +20,20 @@ from ui.page.pages import EVERY_PAGE, PAGES
 from ui.page.presentation import present, presenting
 from ui.page.room_sharing import share
 from ui.page.saved_view import offer_view_file
+from ui.page.unheeded import remember, sentences, unheeded
 from ui.state.caches import described
 from ui.state.patches import forget_pages_folder
 
 LONGEST = 1_500  # characters of the parameters
 KEPT = 200  # addresses remembered of a visit
+GLOBAL_PARAMS = ("present", "room", "wall", "lesson", "stop")  # in the address of any page, and of no view
 PRESENT = {"present": "1"}  # in the address of any page that is presented
 OPEN = {"open": True}
 # In session state: the checkpoint that was chosen last on any page; page -> the address of an arrival under way;
 # owner -> the parameters that it adds to all addresses; a page, and the parameters that its next run shows instead of
 # those of its address.
 CHOSEN, ARRIVING, ADDED, OPENING = "chosen_checkpoint", "arriving", "address_additions", "opening_view"
+ASKED = "asked_of_page"  # in session state: a page, and the address of its arrival until it has written its own
 AWAITING = "awaiting_arrival"  # in session state: what is drawn as soon as the page has read its address
 
 
@@ -53,6 +56,7 @@ class Field:
     long: bool = False  # left out of an address that would be too long
     widget: bool = True  # False: the page takes it from `arrive_at` and gives it to `leave_at`
     options: Sequence[Any] = ()  # all its values, if they are few
+    quiet: bool = False  # left out of the address while it has its default
 
 
 def number(text: object, least: float, most: float) -> float:
@@ -104,7 +108,7 @@ def optional(field: Field) -> Field:
 
 def quiet(field: Field) -> Field:
     """A field that is left out of the address while it has its default."""
-    return replace(field, write=lambda value: None if value == field.default else field.write(value))
+    return replace(field, quiet=True)
 
 
 def apart(field: Field) -> Field:
@@ -173,6 +177,7 @@ def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
         state[f"{page}_{name}"] = values[name]
     if params:
         state[f"{page}_checkpoint"] = params.get("checkpoint")
+        state[ASKED] = page, params
     present(page, PRESENT.items() <= params.items())
     _draw_awaiting()
     return values
@@ -204,6 +209,10 @@ def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None =
     if not fits(params):
         offer_view_file(page, whole)
         params = without_texts(fields, params)
+    whose, asked = state.pop(ASKED, (None, {}))
+    known = {"checkpoint", *GLOBAL_PARAMS}
+    found = unheeded(fields, asked, kept | values, known) if whose == page else None
+    remember(page, params, None if found is None else sentences(found))
     _put_address(page, params)
 
 
@@ -269,7 +278,8 @@ def read(fields: Mapping[str, Field], params: Mapping[str, str]) -> dict[str, An
 
 def write(fields: Mapping[str, Field], checkpoint: str | None, **values: Any) -> dict[str, str]:
     """The query parameters for a checkpoint and values of fields; a value of None is left out."""
-    params = {name: field.write(values[name]) for name, field in fields.items() if values.get(name) is not None}
+    params = {name: field.write(values[name]) for name, field in fields.items()
+              if values.get(name) is not None and not (field.quiet and values[name] == field.default)}
     return {name: value for name, value in {"checkpoint": checkpoint, **params}.items() if value is not None}
 
 

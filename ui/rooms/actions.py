@@ -13,6 +13,7 @@ from transformer.rooms.room import CLOSED, DRAFT, MOST_DEVICES, OPEN, Question, 
 from transformer.rooms.store import Store
 from transformer.text.lines import lines_of
 from ui.lessons.stop_links import open_stop
+from ui.page.link import GLOBAL_PARAMS
 from ui.page.pages import EVERY_PAGE
 from ui.rooms.visible_state import results, votes_of
 from ui.state.event_log import event
@@ -20,7 +21,6 @@ from ui.state.event_log import event
 LONGEST_NOTE, LONGEST_TASK, LONGEST_ASK = 200, 300, 200  # characters
 LONGEST_SENTENCES = 12_000
 LONGEST_PART = 120
-GLOBAL_PARAMS = ("present", "room", "wall", "lesson", "stop")  # in the address of any page, and of no view
 MOST_PARAMS, LONGEST_PARAMS = 60, 3_000
 STOP = "stop"  # names the question of the stop that the lecturer is at
 REMOTE = ("ArrowRight", "ArrowLeft", "Home", "End", "PageDown", "PageUp", "p", "h")  # keys of a lecturer's remote

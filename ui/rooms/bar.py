@@ -12,12 +12,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from transformer.rooms.room import ANSWER, NoRoom, Room, read_code
 from ui.components.scripts import HERE, component
-from ui.page.link import PRESENT, add_to_addresses, current_address, go_to, open_view, when_arrived
+from ui.page.link import GLOBAL_PARAMS, PRESENT, add_to_addresses, current_address, go_to, open_view, when_arrived
 from ui.page.pages import EVERY_PAGE, HOME
 from ui.page.presentation import presenting, turn_hide
 from ui.page.room_sharing import FAILS, PUBLISHED, TAB, WALL, led, store
 from ui.rooms import visible_state
-from ui.rooms.actions import GLOBAL_PARAMS
 from ui.rooms.server_address import join_address
 
 KEY, LOOKING, WENT = "room_bar", "room_looking", "room_went"

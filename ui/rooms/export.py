@@ -13,8 +13,8 @@ from transformer.rooms.questions import KINDS, kind_of
 from transformer.rooms.questions.kind import SURE
 from transformer.rooms.room import Room, RoomError
 from transformer.rooms.store import Store
+from ui.page.link import GLOBAL_PARAMS
 from ui.page.pages import HOME
-from ui.rooms.actions import GLOBAL_PARAMS
 
 COLUMNS = ("question", "asked", "about", "round", "device", "answer", "chosen", "sure", "counts", "right", "score",
            "seconds", "model", "checkpoint")

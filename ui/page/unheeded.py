@@ -1,0 +1,87 @@
+"""What a link asks for that its page goes on without: said above the page, until its address changes."""
+
+import re
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from typing import Any, Protocol
+
+import streamlit as st
+
+from ui.page.plain_text import code_text, end_of
+
+SAID = "unheeded"  # in session state: a page, the address that it wrote then, and the sentences
+NUMBERS = re.compile(r"[-+.\de]+")
+LONGEST = 40  # characters of a value that is said
+MOST = 5  # parameters that are said
+ADDED = ("utm_", "fbclid", "gclid")  # by sites on which a link stands: no page has them, and nobody asked for them
+
+
+class Field(Protocol):
+    """A parameter of an address, as of `ui.page.link`."""
+
+    default: Any
+
+    def read(self, text: str) -> Any: ...
+    def write(self, value: Any) -> str | None: ...
+
+
+def unheeded(fields: Mapping[str, Field], asked: Mapping[str, str], now: Mapping[str, Any],
+             known: Collection[str] = ()) -> dict[str, tuple[str, str | None]]:
+    """The parameters that are not as asked for, by name: the text that was asked for, and that which the page goes on
+    with; None where it goes on with none, or has no such parameter.
+
+    now: the values of the fields at the end. known: parameters that are not the page's own."""
+    found = {}
+    for name, text in asked.items():
+        if name in known or text == "" or name.startswith(ADDED):
+            continue
+        if (field := fields.get(name)) is None:
+            found[name] = text, None
+            continue
+        value = now.get(name, field.default)
+        written = None if value is None else field.write(value)
+        if not _heeded(field, text, value, written):
+            found[name] = text, written
+    return found
+
+
+def _heeded(field: Field, text: str, value: Any, written: str | None) -> bool:
+    """Whether a page that goes on with `value`, written so, does what the text asks for."""
+    with suppress(ValueError, KeyError, OverflowError):
+        read = field.read(text)
+        return read == value and (written is None or _alike(text, written))
+    return False
+
+
+def _alike(asked: str, written: str) -> bool:
+    """Whether two texts have the same numbers, where both have nothing else: reading brings a number into its range."""
+    one, other = ([*map(float, NUMBERS.findall(text))] if re.fullmatch(r"[-+.\de,:]+", text) else None
+                  for text in (asked, written))
+    return one is None or other is None or sorted(set(one)) == sorted(set(other))
+
+
+def sentences(found: Mapping[str, tuple[str, str | None]]) -> list[str]:
+    """A sentence for each of the first of what `unheeded` has found, as Markdown."""
+    def named(name: str, text: str) -> str:
+        return code_text(f"{name}={end_of(text, LONGEST)}"[:2 * LONGEST])
+
+    told = [f"The link asks for {named(name, text)}; this is {named(name, now)}." if now is not None else
+            f"The link asks for {named(name, text)}, which this page does not have."
+            for name, (text, now) in [*found.items()][:MOST]]
+    return told + [f"{len(found) - MOST} more could not be followed."] * (len(found) > MOST)
+
+
+def remember(page: str, address: Mapping[str, str], told: list[str] | None) -> None:
+    """Keeps what is said of an arrival; with None, as long as the page's address stays what it was."""
+    state = st.session_state
+    if told is not None:
+        state[SAID] = page, dict(address), told
+    elif SAID in state and state[SAID][:2] != (page, dict(address)):
+        del state[SAID]
+
+
+def say_unheeded(page: str) -> None:
+    """Draws what is kept of this page, if anything is."""
+    of, _, told = st.session_state.get(SAID, (None, {}, []))
+    if of == page and told:
+        st.warning(" ".join(told))
