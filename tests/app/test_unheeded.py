@@ -62,6 +62,13 @@ def test_it_is_said_of_what_only_the_page_knows_until_something_else_is_looked_a
     assert "The link" not in words(at, "warning")
 
 
+def test_a_room_that_is_not_there_is_said_once(visit):
+    for name, code in (("wall", "XYZ234"), ("room", "no such room")):
+        at = visit("write", **{name: code})
+        assert f"There is no room `{code}`, or it has ended." in words(at, "warning")
+        assert "There is no room" not in words(put(at, "write_text", "ROMEO:"), "warning")
+
+
 def test_no_stop_of_a_lesson_asks_for_what_its_page_cannot_read():
     for path in sorted((ROOT / "lessons").glob("*.md")):
         for stop in read_file(path).stops:

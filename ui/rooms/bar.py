@@ -14,6 +14,7 @@ from transformer.rooms.room import ANSWER, NoRoom, Room, read_code
 from ui.components.scripts import HERE, component
 from ui.page.link import GLOBAL_PARAMS, PRESENT, add_to_addresses, current_address, go_to, open_view, when_arrived
 from ui.page.pages import EVERY_PAGE, HOME
+from ui.page.plain_text import code_text, end_of
 from ui.page.presentation import presenting, turn_hide
 from ui.page.room_sharing import FAILS, PUBLISHED, TAB, WALL, led, store
 from ui.rooms import visible_state
@@ -21,6 +22,7 @@ from ui.rooms.server_address import join_address
 
 KEY, LOOKING, WENT = "room_bar", "room_looking", "room_went"
 ROOM = "room"  # the page
+BEEN_IN = "been_in_room"  # in session state: the code of the last room
 HIDING = (HOME.name, "translate", "write")  # pages that can hide what comes next
 
 _bar = component("room_bar", HERE / "room" / "room_bar.js", '<div class="room-bar"></div>')
@@ -65,14 +67,24 @@ def show_room(page: str) -> None:
 def _show_room(page: str, place: DeltaGenerator) -> None:
     part = face_of_visitor()
     if part is None:
+        _say_no_room(place)
         return
     face, room = part
+    st.session_state[BEEN_IN] = room.code
     add_to_addresses(ROOM, {"wall": {"wall": room.code}, "looking": {"room": room.code}}.get(face, {}))
     if face == "lecturer":
         _lead(page, room)
     if face == "wall":
         _follow(page, room)
     when_arrived(lambda: _draw(place, face, room, page))
+
+
+def _say_no_room(place: DeltaGenerator) -> None:
+    """Says so where a link leads into a room that is not there; of one that has ended meanwhile, its bar has said it."""
+    params = current_address()
+    code = params.get("wall") or params.get("room")
+    if code and read_code(code) != st.session_state.get(BEEN_IN):
+        place.warning(f"There is no room {code_text(end_of(code, 20))}, or it has ended.")
 
 
 def _draw(place: DeltaGenerator, face: Face, room: Room, page: str) -> None:
