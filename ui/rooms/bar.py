@@ -80,7 +80,7 @@ def _show_room(page: str, place: DeltaGenerator) -> None:
 
 
 def _say_no_room(place: DeltaGenerator) -> None:
-    """Says so where a link leads into a room that is not there; of one that has ended meanwhile, its bar has said it."""
+    """Says so where a link leads into no room; of one that has ended meanwhile, its bar has said it."""
     params = current_address()
     code = params.get("wall") or params.get("room")
     if code and read_code(code) != st.session_state.get(BEEN_IN):
