@@ -105,14 +105,18 @@ def build(folder: Path, *, layers: int = LAYERS, heads: int = HEADS, head_dim: i
     return transformer.load(folder).id
 
 
+def router(pages: Mapping[str, str]) -> str:
+    """The app's router with more pages, in a section of their own."""
+    text, before = (ROOT / "app.py").read_text(), "st.navigation(\n    {"
+    assert before in text, "app.py lists its pages in another way"
+    more = ", ".join(f'st.Page("{name}.py")' for name in pages)
+    return text.replace(before, f'st.navigation(\n    {{"Benchmarks": [{more}]}} | {{', 1)
+
+
 @contextmanager
 def served(folder: Path, pages: Mapping[str, str]) -> Iterator[str]:
     """The address of the app as `make app` serves it, with more pages (name -> script) and `folder` as its home."""
-    router = (ROOT / "app.py").read_text()
-    before = "st.navigation(\n    {"
-    assert before in router, "app.py lists its pages in another way"
-    more = ", ".join(f'st.Page("{name}.py")' for name in pages)
-    (folder / "app.py").write_text(router.replace(before, f'st.navigation(\n    {{"Benchmarks": [{more}]}} | {{', 1))
+    (folder / "app.py").write_text(router(pages))
     for name, script in pages.items():
         (folder / f"{name}.py").write_text(script)
     for name in ("pages", ".streamlit"):

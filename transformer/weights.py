@@ -24,7 +24,10 @@ LARGEST_METADATA = 1_000_000  # characters
 LARGEST_TABLE = 64_000_000  # bytes of sinusoids, which no file has; more if the weights are larger
 LARGEST_WEIGHT = 100_000  # of either sign; all of float16 is below, and trained weights are below 100
 BYTES = {"F32": 4, "F16": 2, "BF16": 2, "F64": 8}
-OTHERS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "I32": 4, "I64": 8}  # buffers that older versions stored
+# Buffers that older versions stored, and numbers of 4 to 8 bits: known, and read by nobody here.
+OTHERS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "U16": 2, "I32": 4, "U32": 4, "I64": 8, "U64": 8, "C64": 8,
+          **dict.fromkeys(("F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"), 1),
+          "F4": 0.5, "F6_E2M3": 0.75, "F6_E3M2": 0.75}
 CHUNK = 4_000_000  # bytes read at once
 PRECISIONS: dict[Precision, torch.dtype] = {"float32": torch.float32, "float16": torch.float16,
                                             "bfloat16": torch.bfloat16}
@@ -134,6 +137,9 @@ def _stored(path: Path, name: str, entry: object, *, start: int) -> tuple[Stored
                 and all(type(value) is int and 0 <= value < 2**48 for value in values))
 
     known = BYTES | OTHERS
+    if isinstance(entry, dict) and isinstance(dtype := entry.get("dtype"), str) and dtype not in known:
+        raise Refused(f"{path.name} stores {clean(name, longest=60)!r} as {clean(dtype, longest=20)}, and "
+                      f"{', '.join(BYTES)} are read; save it as one of them")
     if (isinstance(entry, dict) and isinstance(entry.get("dtype"), str) and entry["dtype"] in known
             and whole(entry.get("shape"), MOST_AXES) and whole(span := entry.get("data_offsets"), 2) and len(span) == 2
             and span[1] - span[0] == prod(entry["shape"]) * known[entry["dtype"]]):

@@ -10,6 +10,7 @@ import torch
 pytest.importorskip("playwright", reason="the benchmark's browser: pip install playwright")
 
 from benchmarks import draw
+from ui.components import shell
 
 TOKENS = ["a", "b", "c", "d"]
 
@@ -33,6 +34,11 @@ def test_bertviz_is_given_the_same_weights_and_asks_no_network(weights):
     assert "cdnjs" not in text
     numbers = re.search(r'"attn": (\[\[\[\[.*?\]\]\]\])', text)[1]
     np.testing.assert_allclose(np.array(orjson.loads(numbers)), torch.cat(weights).numpy(), rtol=1e-6)
+
+
+def test_a_page_of_the_benchmark_stands_in_the_app_and_marks_no_entry_of_its_menu():
+    assert 'st.Page("empty.py")]} | {section' in draw.router({"empty": draw.EMPTY})
+    assert "nth-child(0)" in shell._here("empty")
 
 
 def test_the_median_leaves_out_the_warm_up():

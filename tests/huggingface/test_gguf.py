@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 import torch
 
+import transformer
 from tests.huggingface.random_models import random_model
+from tests.rows import each_row
 from transformer.huggingface.gguf import GgufFile
 from transformer.huggingface.gguf_header import read_contents
+from transformer.huggingface.importing import import_model
 from transformer.weights import Refused
 
 SIZES = {"vocab_size": 61, "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,
@@ -252,6 +255,27 @@ def test_what_it_says_of_itself(tmp_path):
     assert (file.name, file.licence, file.chat_template, file.quantisation) == (
         "A model", "apache-2.0", "{{ messages }}", "Q4_K_M")
     assert file.tokenizer_json() is None and file.tokenizer_kind == "none"
+
+
+@each_row(("named", "ends"), [
+    ({}, {2}), ({"eot": 7}, {2, 7}), ({"eot": 7, "eom": 8}, {2, 7, 8}), ({"eot": 2}, {2}), ({"eom": 61}, {2}),
+    ({"fim_pad": 9, "fim_rep": 10, "fim_sep": 11, "fim_pre": 12}, {2, 9, 10, 11})])
+def test_every_token_that_is_named_as_an_end_is_one(tmp_path, named, ends):
+    path, out = tmp_path / "a.gguf", tmp_path / str(len(named) + max(named.values(), default=0))
+
+    def notes(writer):
+        for name, id in named.items():
+            writer.add_uint32(f"tokenizer.ggml.{name}_token_id", id)
+
+    written("llama", path, also=notes)
+    config = transformer.load(import_model(path, out)).config
+    assert {config.eos_id, *config.end_ids} == ends
+
+
+def test_special_tokens_have_the_names_that_templates_give_them(tmp_path):
+    written("llama", tmp_path / "a.gguf", also=words)
+    assert GgufFile(tmp_path / "a.gguf").special_tokens == {"bos_token": "t1", "eos_token": "t2",
+                                                            "pad_token": "t0"}
 
 
 def everything(path):

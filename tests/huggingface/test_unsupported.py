@@ -42,7 +42,8 @@ def test_all_that_a_model_needs_is_said_before_its_weights_are_asked_for(tmp_pat
                                  "hidden_act": "relu2"})
     assert message == ("the model is of type llama and needs experts to choose among (num_local_experts), quantised "
                        "weights (quantization_config), code that comes with it, which is never run (auto_map) and the "
-                       "activation relu2 (hidden_act), which Heads Up's models do not have")
+                       "activation relu2 (hidden_act), which Heads Up's models do not have; in Python, "
+                       "transformer.show(model, tokenizer, text) shows it")
 
 
 def test_a_type_that_nobody_knows_is_judged_by_its_fields(tmp_path):
@@ -97,6 +98,29 @@ def test_each_is_named(config, needed):
         check_needs(config, tuple(FAMILIES))
     assert all(what in str(error.value) for what in needed)
     assert needs({"model_type": config["model_type"]}) == []
+
+
+@each_row(("config", "needed"), [
+    ({"model_type": "granitemoehybrid", "layer_types": ["attention"] * 4, "num_local_experts": 0}, []),
+    ({"model_type": "granitemoehybrid", "layer_types": ["mamba", "attention"]}, [f"{STATES} (layer_types)"]),
+    ({"model_type": "granitemoehybrid"}, [STATES]), ({"model_type": "lfm2", "layer_types": ["conv"]},
+                                                     [f"{STATES} (layer_types)"]),
+    *(({"model_type": kind, "layer_types": ["linear_attention", "full_attention"]}, [f"{STATES} (layer_types)"])
+      for kind in ("qwen3_5_text", "made-up")),
+    ({"model_type": "gemma2", "layer_types": ["sliding_attention", "full_attention"]}, []),
+    ({"model_type": "prophetnet", "add_cross_attention": True, "is_encoder_decoder": True}, [])])
+def test_what_is_there_counts_and_not_what_a_type_may_have(config, needed):
+    assert needs(config) == needed
+
+
+@each_row(("config", "hinted"), [
+    ({"model_type": "mixtral"}, True), ({"model_type": "exaone4"}, True), ({"model_type": "jamba"}, True),
+    ({"model_type": "vit"}, False), ({"model_type": "whisper"}, False), ({"model_type": "mamba"}, False),
+    ({"model_type": "llama", "vision_config": {"hidden_size": 8}}, False)])
+def test_what_cannot_be_imported_may_be_looked_at_in_python(config, hinted):
+    with pytest.raises(Refused) as error:
+        check_needs(config, tuple(FAMILIES))
+    assert ("transformer.show(model, tokenizer, text)" in str(error.value)) == hinted
 
 
 BART = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from transformer.folders import is_no_file
 from transformer.json_depth import is_shallow
-from transformer.weights import BYTES, OTHERS, Refused, StoredTensor, check_size, read_header
+from transformer.weights import BYTES, OTHERS, Refused, StoredTensor, check_size, clean, read_header
 
 LARGEST_JSON = 4_000_000  # bytes
 ABOUT, SENTENCEPIECE = "heads-up.json", "heads-up.model"  # in folders that Heads Up exported
@@ -23,7 +23,12 @@ NEUTRAL = {"min_length": 0, "min_new_tokens": 0, "no_repeat_ngram_size": 0, "enc
            "repetition_penalty": 1.0, "encoder_repetition_penalty": 1.0, "forced_eos_token_id": None,
            "forced_decoder_ids": None, "begin_suppress_tokens": None, "exponential_decay_length_penalty": None,
            "sequence_bias": None}
+HEADS = ("lm_head.weight", "embed_out.weight")
+IN_PYTHON = "in Python, transformer.show(model, tokenizer, text) shows it"
+MERGE = "merge it into its model first: model.merge_and_unload().save_pretrained(folder)"
 SHARD = re.compile(r"[\w-]{1,200}\.safetensors", re.ASCII)
+# Put before the names of weights by torch.compile, FSDP and checkpointing, at any depth, and by DataParallel.
+WRAPPERS, OUTER = re.compile(r"\b(_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)\."), "module."
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt", "*.h5", "*.msgpack")
 
 
@@ -62,6 +67,7 @@ def tensors(folder: Path) -> dict[str, StoredTensor]:
             raise Refused(f"{index.name} should name the .safetensors files beside it; copy the folder again")
         files = sorted(names)
     stored: dict[str, StoredTensor] = {}
+    kept: dict[str, str] = {}
     for name in files:
         if not (folder / name).is_file():
             pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
@@ -69,11 +75,12 @@ def tensors(folder: Path) -> dict[str, StoredTensor]:
                 raise Refused(f"{folder.name} has its weights only as {pickles[0][:60]}, a format that can run code "
                               "when it is opened; ask for model.safetensors, or save it so with save_pretrained")
             raise Refused(f"{folder.name} has no {name}; copy the whole folder again")
-        more = read_header(folder / name).tensors
+        more, metadata = read_header(folder / name)
+        kept |= {one: other for one, other in metadata.items() if other in more}  # a table that two names share
         if twice := stored.keys() & more.keys():
             raise Refused(f"{min(twice)[:60]!r} is in two files of {folder.name}; copy the folder again")
         stored |= more
-    return stored
+    return {name: stored[other] for name, other in kept.items()} | stored
 
 
 def fit(found: Mapping[str, StoredTensor], expected: Mapping[str, tuple[int, ...]], *, spare: re.Pattern[str],
@@ -82,16 +89,31 @@ def fit(found: Mapping[str, StoredTensor], expected: Mapping[str, tuple[int, ...
     Raises Refused for the first that is missing, differs or is too many."""
     for name, shape in expected.items():
         if name not in found:
-            raise Refused(f"{folder} has no weights {name}, which its config.json asks for; copy the folder again")
+            raise Refused(_missing(found, name, folder))
         if found[name].shape != shape:
             raise Refused(f"{name} has the shape {found[name].shape} in {folder}, and by its config.json {shape}; the "
                           "two do not belong together")
         if found[name].dtype in OTHERS:
             raise Refused(f"{name} is stored as {found[name].dtype} in {folder}, and {', '.join(BYTES)} are read; save "
                           "it as one of them")
-    for name in found.keys() - expected.keys():
-        if not spare.fullmatch(name):
+    there = {found[name] for name in expected}
+    for name in sorted(found.keys() - expected.keys()):
+        if found[name] not in there and not spare.fullmatch(name):
             raise Refused(f"{folder} has weights {name[:80]!r}, for which the model of its config.json has no place")
+
+
+def _missing(found: Mapping[str, StoredTensor], name: str, folder: str) -> str:
+    """The sentence for weights that are not there."""
+    if adapted := next((one for one in sorted(found) if ".lora_" in one or ".base_layer." in one), None):
+        return f"{folder} has an adapter's weights, such as {clean(adapted, longest=60)}; {MERGE}"
+    if longer := next((one for one in sorted(found) if one.endswith(f".{name}")), None):
+        return (f"{folder} has {clean(longer)} where its config.json asks for {name}; save the model itself, without "
+                f"what it stands in ({clean(longer.removesuffix(name).rstrip('.'), longest=40)})")
+    if name in HEADS:
+        return (f"{folder} has no {name}, which predicts tokens, and its embeddings are not tied to one: it writes "
+                f"nothing; {IN_PYTHON}")
+    return (f"{folder} has no weights {name}, which its config.json asks for, and has "
+            f"{clean(min(found, default='none'), longest=60)}; save both again with save_pretrained")
 
 
 class Folder:
@@ -106,6 +128,8 @@ class Folder:
     @cached_property
     def config(self) -> dict[str, object]:
         """config.json, with the fields of generation_config.json that decide what is written."""
+        if (self.path / "adapter_config.json").is_file() and not (self.path / "config.json").exists():
+            raise Refused(f"{self.path.name} is an adapter, and the model that it changes is elsewhere; {MERGE}")
         config = read_json(self.path / "config.json")
         if (self.path / "generation_config.json").exists():
             generation = read_json(self.path / "generation_config.json")
@@ -114,8 +138,12 @@ class Folder:
 
     @cached_property
     def tensors(self) -> dict[str, StoredTensor]:
-        """The tensors in the headers; TensorFlow's gamma and beta are renamed weight and bias."""
-        return {_today(name): stored for name, stored in tensors(self.path).items()}
+        """The tensors in the headers, by the names that the model has for them: without those of wrappers, and with
+        TensorFlow's gamma and beta as weight and bias."""
+        stored = {_today(name): one for name, one in tensors(self.path).items()}
+        while stored and all(name.startswith(OUTER) for name in stored):
+            stored = {name.removeprefix(OUTER): one for name, one in stored.items()}
+        return stored
 
     @cached_property
     def settings(self) -> dict[str, object]:
@@ -134,6 +162,16 @@ class Folder:
             template = next((one.get("template") for one in template if isinstance(one, dict)
                          and one.get("name") == "default"), None)
         return template if isinstance(template, str) else None
+
+    @cached_property
+    def special_tokens(self) -> dict[str, str]:
+        """The special tokens by the names that chat templates have for them: bos_token, eos_token, …"""
+        path = self.path / "special_tokens_map.json"
+        named, extra = (read_json(path) if path.is_file() else {}) | self.settings, "extra_special_tokens"
+        named |= more if isinstance(more := named.get(extra), dict) else {}
+        texts = {name: one.get("content") if isinstance(one, dict) else one for name, one in named.items()
+                 if name.endswith("_token")}
+        return {name: text for name, text in texts.items() if isinstance(text, str)}
 
     @cached_property
     def licence(self) -> str | None:
@@ -165,4 +203,5 @@ class Folder:
 
 
 def _today(name: str) -> str:
+    name = WRAPPERS.sub("", name)
     return re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name))

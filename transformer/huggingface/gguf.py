@@ -36,6 +36,9 @@ FUSED = {"attn_norm": "input_layernorm", "attn_qkv": "self_attention.query_key_v
 IN_MODEL = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
 IN_TRANSFORMER = {"token_embd": "transformer.word_embeddings", "token_embd_norm":
                   "transformer.word_embeddings_layernorm", "output_norm": "transformer.ln_f", "output": "lm_head"}
+# Transformers' names of special tokens and llama.cpp's.
+SPECIAL = (("bos", "bos"), ("eos", "eos"), ("unk", "unknown"), ("sep", "seperator"), ("pad", "padding"),
+           ("cls", "cls"), ("mask", "mask"))
 SPARE = ("rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight")  # said by the configuration
 
 
@@ -153,6 +156,14 @@ class GgufFile:
     def chat_template(self) -> str | None:
         """The chat template in Jinja."""
         return self._text("tokenizer.chat_template", longest=100_000)
+
+    @property
+    def special_tokens(self) -> dict[str, str]:
+        """The special tokens by the names that chat templates have for them: bos_token, eos_token, …"""
+        pieces = self._notes.get("tokenizer.ggml.tokens")
+        ids = {f"{theirs}_token": self._notes.get(f"tokenizer.ggml.{ours}_token_id") for theirs, ours in SPECIAL}
+        return {name: str(pieces[id]) for name, id in ids.items()
+                if isinstance(pieces, list) and type(id) is int and 0 <= id < len(pieces)}
 
     @property
     def licence(self) -> str | None:

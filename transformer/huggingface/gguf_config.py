@@ -14,6 +14,7 @@ from transformer.weights import Refused, clean
 
 MOST = 2**31  # the largest count of anything
 LLAMA3 = [2**power for power in (13, *range(4, 20))]  # lengths that scaling may start from, the usual one first
+ENDS = ("eos", "eot", "eom", "fim_pad", "fim_rep", "fim_sep")
 GLOBAL = {"gemma2": 2, "gemma3": 6}  # every so many layers, one looks back further than the window
 # Layers of the Gemmas with 27 billion weights, the only ones that scale by another width than a head's.
 BY_MODEL_WIDTH = {"gemma2": 46, "gemma3": 62}
@@ -53,6 +54,12 @@ class GgufMetadata:
         value = self.notes.get(f"tokenizer.ggml.{name}_token_id")
         return value if type(value) is int and 0 <= value < self.rows("token_embd.weight") else None
 
+    def ends(self) -> int | list[int] | None:
+        """The tokens that end a text, as llama.cpp takes them: those of the text, of a turn, of a message to a tool,
+        and those that end what is filled in. One alone is a number, as in Hugging Face's files."""
+        ids = [*dict.fromkeys(id for name in ENDS if (id := self.token(name)) is not None)]
+        return ids if len(ids) > 1 else next(iter(ids), None)
+
     def rows(self, name: str) -> int:
         if name not in self.tensors:
             raise Refused(f"{clean(self.file)} has no weights {name}; copy it again")
@@ -91,7 +98,7 @@ def config_of(meta: GgufMetadata, model_type: str, factors: Callable[[str], list
         "intermediate_size": meta.whole("feed_forward_length", 4 * width),
         "max_position_embeddings": meta.whole("context_length"),
         "tie_word_embeddings": "output.weight" not in meta.tensors, "bos_token_id": meta.token("bos"),
-        "eos_token_id": meta.token("eos"), "pad_token_id": meta.token("padding")}
+        "eos_token_id": meta.ends(), "pad_token_id": meta.token("padding")}
     return OWN.get(meta.architecture, _gated)(meta, common, factors)
 
 

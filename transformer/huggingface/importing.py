@@ -9,7 +9,7 @@ from torch import Tensor
 
 from transformer import checkpoint
 from transformer.config import ModelConfig, Precision
-from transformer.huggingface.chat import turn
+from transformer.huggingface.chat import opening
 from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.families import FAMILIES
 from transformer.huggingface.folder import CHAT, Folder, Refused, fit
@@ -106,12 +106,13 @@ def import_folder(path: Path, out: Path | None, *, ids: bool, origin: str, step:
         named = {"src_lang": languages[0], "tgt_lang": languages[1]}
     spoken = ours.task == "translation" and languages_of(named, origin.partition("@")[0],
                                                          str(opened.config.get("_name_or_path")))
+    chat, no_chat = _chat(opened, tokenizer)
     about = {"saved": None, "imported_from": origin, "family": str(opened.config["model_type"]),
              "license": opened.licence, **({} if step is None else {"step": step}), **{
                  key: value for key, value in (
                      ("classes", plan.classes), ("left_out", plan.left_out), ("tokenizer_left_out", why_not),
                      ("settings_left_out", not_used(opened.config)), ("languages", spoken),
-                     ("chat", _chat(opened, tokenizer)),
+                     ("chat", chat), ("chat_left_out", no_chat),
                      ("quantisation", opened.quantisation), ("precision", precision)) if value}}
     model = Transformer.holding(ours, weights)
     card = import_card(out.name, ours, about, parameters=sum(p.numel() for p in model.parameters()))
@@ -140,9 +141,14 @@ def _of_gguf(opened: GgufFile, config: ModelConfig) -> TokenizerChoice:
     return of_content(content, config, name=opened.path.name)
 
 
-def _chat(opened: Folder | GgufFile, tokenizer: Tokenizer | None) -> str | None:
-    """A question in the model's chat format, if it has one."""
-    return turn(opened.chat_template) if tokenizer is not None and opened.chat_template else None
+def _chat(opened: Folder | GgufFile, tokenizer: Tokenizer | None) -> tuple[str | None, str | None]:
+    """A question in the model's chat format, if it has one, and the reason if its template gives none."""
+    if tokenizer is None or not opened.chat_template:
+        return None, None
+    try:
+        return opening(opened.chat_template, tokenizer, tokens=opened.special_tokens), None
+    except Refused as error:
+        return None, str(error)
 
 
 def check_place(out: Path) -> None:

@@ -31,6 +31,8 @@ def import_card(name: str, config: ModelConfig, about: Mapping[str, object], *, 
     notes = [f"Left out: the head that says {about['left_out']}."] if about.get("left_out") else []
     if about.get("tokenizer_left_out"):
         notes.append(f"Without its tokenizer: {about['tokenizer_left_out']}. Ids are shown.")
+    if about.get("chat_left_out"):
+        notes.append(f"Without a question to begin with: {about['chat_left_out']}.")
     if about.get("settings_left_out"):
         notes.append(f"Settings for decoding in its folder that are not used here: "
                      f"{', '.join(about['settings_left_out'])}.")

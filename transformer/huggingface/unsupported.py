@@ -1,9 +1,10 @@
 """What other people's models need and ours lack, all at once, from config.json alone."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from transformer.formatting import enumerated
-from transformer.huggingface.folder import Refused
+from transformer.huggingface.folder import IN_PYTHON, Refused
 
 Config = Mapping[str, object]
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh",
@@ -11,6 +12,8 @@ ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_python": "gelu", "gelu_new"
                "gelu_fast": "gelu_tanh", "silu": "silu", "swish": "silu"}
 EXPERTS, STATES, PICTURES, SOUND = ("experts to choose among", "layers that keep a state in place of attention",
                                     "pictures to read", "sound to read")
+WITHOUT_ATTENTION = ("mamba", "mamba2", "falcon_mamba", "rwkv")
+KEEP_STATES = re.compile("mamba|linear|recurrent|conv|delta")  # names of such layers in layer_types
 LATENT, SPARSE = "keys and values kept as one narrow row", "attention in blocks and to chosen tokens"
 
 # What types of models need that no field of their config.json says; those that are imported need no entry.
@@ -18,9 +21,9 @@ OF_TYPE = {
     **dict.fromkeys(("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "phimoe", "granitemoe", "gpt_oss", "dbrx",
                      "switch_transformers", "nllb-moe", "llama4_text", "arctic"), (EXPERTS,)),
     **dict.fromkeys(("deepseek_v2", "deepseek_v3"), (EXPERTS, LATENT)),
-    **dict.fromkeys(("mamba", "mamba2", "falcon_mamba", "rwkv"), (STATES,)),
+    **dict.fromkeys(WITHOUT_ATTENTION, (STATES,)),
     **dict.fromkeys(("jamba", "bamba", "zamba", "zamba2", "recurrent_gemma", "granitemoehybrid", "nemotron_h",
-                     "qwen3_next", "falcon_h1"), (STATES,)),
+                     "qwen3_next", "qwen3_5_text", "lfm2", "falcon_h1"), (STATES,)),
     **dict.fromkeys(("longformer", "led", "big_bird", "bigbird_pegasus", "longt5", "reformer"), (SPARSE,)),
     **dict.fromkeys(("whisper", "wav2vec2", "hubert", "seamless_m4t", "speech_to_text"), (SOUND,)),
     **dict.fromkeys(("vit", "clip", "llava", "qwen2_vl", "qwen2_5_vl", "paligemma", "mllama", "gemma3", "siglip"),
@@ -90,9 +93,13 @@ def needs(config: Config) -> list[str]:
     """What a model of that config.json needs and ours lack, each with the key that says so."""
     kind = str(config.get("model_type"))
     lacks = dict.fromkeys(OF_TYPE.get(kind, ()), "")
+    if isinstance(layers := config.get("layer_types"), list) and layers:  # what is there counts, not what may be
+        lacks.pop(STATES, None)
+        if any(KEEP_STATES.search(str(one)) for one in layers):
+            lacks[STATES] = "layer_types"
     for key, what, asks, types in FIELDS:
         value = _value(config, key)
-        if key == "auto_map" and kind in ADOPTED:
+        if kind in ADOPTED if key == "auto_map" else key == "add_cross_attention" and config.get("is_encoder_decoder"):
             continue
         if (types is None or kind in types) and value is not None and asks(value):
             lacks.setdefault(what.format(str(value)[:40]), key)
@@ -108,8 +115,11 @@ def check_needs(config: Config, imported: Sequence[str]) -> None:
     """Raises Refused for a model that needs what ours lack, naming all of it, and for a type that cannot be
     imported."""
     kind, lacked = str(config.get("model_type"))[:40], needs(config)
+    others = any(one.startswith((PICTURES, SOUND)) for one in lacked)
+    hint = "" if others or kind in ("None", *WITHOUT_ATTENTION) else f"; {IN_PYTHON}"
     if lacked:
         raise Refused(f"the model is of type {kind} and needs {enumerated(lacked)}, which Heads Up's models do not "
-                      "have")
+                      f"have{hint}")
     if kind not in imported:
-        raise Refused(f"the model is of type {kind}, which cannot be imported; these can: {', '.join(imported)}")
+        raise Refused(f"the model is of type {kind}, which cannot be imported; these can: "
+                      f"{', '.join(imported)}{hint}")

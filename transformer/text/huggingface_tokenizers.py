@@ -193,6 +193,10 @@ class HuggingFaceTokenizer:
         """Ids of a text; none for an empty one if tokens are put after a text."""
         return [id for id, _ in self._encode(text)]
 
+    def bare(self, text: str) -> list[int]:
+        """Ids of a text alone, with nothing put around it."""
+        return list(self._run(text, framed=False).ids)
+
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """`encode` of each text."""
         return [self.encode(text) for text in texts]

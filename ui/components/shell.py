@@ -48,7 +48,7 @@ def _here(page: str) -> str:
     """What marks the entry of the menu that has the page which is open: Streamlit marks no section."""
     (_, *alone), *sections = menu().values()  # but for the first page, to which the mark leads
     entries = [*([there] for there in alone), *sections]
-    at = next((at for at, pages in enumerate(entries, 1) if EVERY_PAGE[page] in pages), 0)
+    at = next((at for at, pages in enumerate(entries, 1) if any(one.name == page for one in pages)), 0)
     here = f'[data-testid="stTopNav"] > :nth-child({at})'
     return f"{here} {{ --here: var(--accent); }} .stApp {here} p {{ color: var(--accent); }}"
 

@@ -52,9 +52,10 @@ def bart(config: ConfigJson, names: Names) -> Plan:
     at = inside(names, "model.")
     one = [f"{at}shared.weight"] if config.flag("share_encoder_decoder_embeddings", True) else []
     encoder, decoder = f"{at}encoder.embed_tokens.weight", f"{at}decoder.embed_tokens.weight"
-    src = present(names, encoder, *one, *[decoder] * len(one))
-    tgt = present(names, decoder, *one, *[encoder] * len(one))
-    output = present(names, "lm_head.weight", *[tgt] * config.flag("tie_word_embeddings", True))
+    head, tied = "lm_head.weight", config.flag("tie_word_embeddings", True)
+    src = present(names, encoder, *one, *[decoder, *[head] * tied] * len(one))
+    tgt = present(names, decoder, *one, *[encoder] * len(one), *[head] * tied)
+    output = present(names, head, *[tgt] * tied)
     modules = {mine: theirs.removesuffix(".weight") for mine, theirs in (
         ("src_embedding.tokens", src), ("tgt_embedding.tokens", tgt), ("output", output))}
     parts: dict[str, Part] = {}

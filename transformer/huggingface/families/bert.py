@@ -198,8 +198,11 @@ def encoder(config: ConfigJson, names: Names, family: Family, settings: dict[str
             f"{at}embeddings.position_embeddings.weight", (longest, ours.embedding_dim or ours.d_model),
             lambda table: table[first:].clone())
     if head == "masked":
-        tied = [f"{words}.weight"] * bool(config.get("tie_word_embeddings", True))
-        parts["output.weight"] = replace(parts["output.weight"], name=present(names, *masked.weights, *tied))
+        table, heads, tied = f"{words}.weight", masked.weights, bool(config.get("tie_word_embeddings", True))
+        parts["output.weight"] = replace(parts["output.weight"], name=present(names, *heads, *[table] * tied))
+        if tied:  # a file may have either name, or both
+            parts["src_embedding.tokens.weight"] = replace(parts["src_embedding.tokens.weight"],
+                                                           name=present(names, table, *heads))
         parts["output.bias"] = replace(parts["output.bias"], name=present(names, *masked.biases))
     spare = re.compile(rf"({prefix}\.)?(embeddings\.(position_ids|token_type_ids|position_embeddings\.weight)|"
                        r"pooler\..*)|"

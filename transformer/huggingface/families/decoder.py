@@ -33,10 +33,11 @@ def decoder_plan(config: ConfigJson, names: Names, ours: ModelConfig, modules: M
     says nothing and `is_tied`. parts: weights that are no whole module of theirs; spare and constants: see `Plan`.
     """
     shape = (ours.vocab_size, ours.embedding_dim or ours.d_model)
-    output = present(names, "lm_head.weight", *["embed_out.weight"] * ("embed_out.weight" in names),
-                     *[f"{tokens}.weight"] * config.flag("tie_word_embeddings", is_tied))
-    every = parts_of(ours, {"tgt_embedding.tokens": tokens, **modules}, joined=joined)
-    every["output.weight"] = Part(output, shape)
+    head, table = "embed_out.weight" if "embed_out.weight" in names else "lm_head.weight", f"{tokens}.weight"
+    every = parts_of(ours, modules, joined=joined)
+    if config.flag("tie_word_embeddings", is_tied):  # a file may have either name, or both
+        head, table = present(names, head, table), present(names, table, head)
+    every |= {"tgt_embedding.tokens.weight": Part(table, shape), "output.weight": Part(head, shape)}
     if ours.logits_bias:
         every["output.bias"] = Part("lm_head.bias", shape[:1])
     return Plan(ours, every | dict(parts or {}), re.compile(spare), constants=dict(constants or {}))

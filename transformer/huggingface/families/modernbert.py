@@ -39,14 +39,16 @@ def modernbert(config: ConfigJson, names: Names) -> Plan:
         **_window(config, layers), **_head(config, head, labels))
     at = inside(names, "model.")
     words = f"{at}embeddings.tok_embeddings"
-    decoder = present(names, "decoder.weight", *[f"{words}.weight"] * config.flag("tie_word_embeddings", True))
+    table, decoder, tied = f"{words}.weight", "decoder.weight", config.flag("tie_word_embeddings", True)
     before, after = ("pooler", "pooler_norm") if labels else ("masked_head.dense", "masked_head.norm")
     parts = parts_of(ours, {
         "src_embedding.tokens": words, "src_embedding.norm": f"{at}embeddings.norm", "encoder.norm": f"{at}final_norm",
         **in_layers("encoder", f"{at}layers.{{}}", LAYER), before: "head.dense", after: "head.norm",
         "output": "classifier" if labels else "decoder"})
     if head == "masked":
-        parts["output.weight"] = replace(parts["output.weight"], name=decoder)
+        parts["output.weight"] = replace(parts["output.weight"], name=present(names, decoder, *[table] * tied))
+        parts["src_embedding.tokens.weight"] = replace(parts["src_embedding.tokens.weight"],
+                                                       name=present(names, table, *[decoder] * tied))
     return Plan(ours, parts, re.compile(r"(head|decoder|classifier)\..*"), classes=labels,
                 left_out=left_of(config, LEFT_OUT))
 

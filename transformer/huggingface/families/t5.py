@@ -42,10 +42,11 @@ def t5(config: ConfigJson, names: Names) -> Plan:
         forced_bos_id=config.token("forced_bos_token_id", vocab), banned_ids=config.banned_ids(vocab),
         end_ids=config.end_ids(vocab))
     one, encoder, decoder = "shared.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"
-    tgt = present(names, decoder, one, encoder)
+    head = ["lm_head.weight"] * tied  # if that alone is in the file
+    tgt = present(names, decoder, one, encoder, *head)
     # without an lm_head the embeddings are tied, whatever tie_word_embeddings says
     modules = {mine: theirs.removesuffix(".weight") for mine, theirs in (
-        ("src_embedding.tokens", present(names, encoder, one, decoder)), ("tgt_embedding.tokens", tgt),
+        ("src_embedding.tokens", present(names, encoder, one, decoder, *head)), ("tgt_embedding.tokens", tgt),
         ("output", present(names, "lm_head.weight", tgt)))}
     for side, attentions in (("encoder", ("attention",)), ("decoder", ("attention", "cross"))):
         layer: dict[str | tuple[str, ...], str] = {}

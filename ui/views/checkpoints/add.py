@@ -282,6 +282,8 @@ def _welcome(about: Description, *, again: bool) -> str:
         why = about.meta.get("tokenizer_left_out")
         message += " It has no tokenizer" + (f" ({figures.markdown_text(clean(why, longest=160))})" if why else "")
         message += ": type ids, such as 1 2 3; it shows ids."
+    if why := about.meta.get("chat_left_out"):
+        message += f" It offers no question to begin with: {figures.markdown_text(clean(why, longest=160))}."
     return message
 
 
