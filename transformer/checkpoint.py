@@ -281,6 +281,9 @@ def describe(folder: Path | str) -> Description:
     if not folder.is_dir():
         raise CheckpointError(f"there is no folder {name}; " + (
             f"did you mean {name} alone?" if of_name(name) else "`headsup list` shows the checkpoints"))
+    if not (folder / "manifest.json").exists() and (there := sorted(folder.glob("[!.]*/manifest.json"))):
+        inside = " or ".join(f"{folder.name}/{path.parent.name}" for path in there[:3])
+        raise CheckpointError(f"{folder.name} is no checkpoint, and has some in it; name {inside}")
     config = _read_json(folder / "config.json")
     if "format" not in config and "model_type" in config:
         raise CheckpointError(f"{folder.name} is a Hugging Face folder; import it first: headsup import "

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 from tests.training import made_up
 from tests.training.made_up import CLASSIFIES, WRITES, make, stop_after
 from transformer.config import ModelConfig
-from transformer.measures.catalogue import measures_of
+from transformer.measures.catalogue import BY_NAME, MEASURES, measures_of
 from transformer.model.models import Transformer
 from transformer.presets import preset
 from transformer.runs import events, head_measures
@@ -118,8 +118,16 @@ def test_the_events_of_a_run_are_those_of_its_recorded_attention_whose_measures_
                     assert table[step, kind, layer, head, "induction"] == pytest.approx(expected, abs=1e-6)
 
 
+def test_what_a_head_does_is_said_in_the_words_of_today(tmp_path):
+    rows = [{"step": step, "words": "as it was once called", "kind": "cross", "layer": 0, "head": 1, "measure": name}
+            for step, name in enumerate(BY_NAME)]
+    (tmp_path / EVENTS_FILE).write_bytes(b"\n".join(map(orjson.dumps, rows)))
+    for event, measure in zip(read_events(tmp_path), MEASURES, strict=True):
+        assert event["words"] == (measure.role.words if measure.role else "as it was once called")
+
+
 def test_damaged_events_are_left_out(tmp_path):
-    good = {"step": 3, "words": "looks", "kind": "cross", "layer": 0, "head": 1, "measure": "first"}
+    good = {"step": 3, "words": "looks", "kind": "cross", "layer": 0, "head": 1, "measure": "gone"}
     bad = [{**good, "layer": -1}, {**good, "step": "x"}, {**good, "kind": "memory"}, {**good, "words": None}, 3, None]
     lines = [orjson.dumps(row) for row in (good, *bad, {"step": 1, "words": "idle", "alert": "idle"})]
     (tmp_path / EVENTS_FILE).write_bytes(b"\n".join([*lines, b"\xff{", b'{"step": 9, "wor']))
