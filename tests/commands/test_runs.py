@@ -119,7 +119,7 @@ def test_a_run_that_fails_is_said_when_all_have_ended_and_so_is_a_folder_without
 
 
 def test_what_happened_in_a_run_is_printed(run):
-    head = b'{"step": 140, "words": "looks\\nback", "kind": "cross", "layer": 1, "head": 0, "measure": "previous"}'
+    head = b'{"step": 140, "words": "looks\\nback", "kind": "cross", "layer": 1, "head": 0, "measure": "gone"}'
     events = head + b'\n{"step": 150, "words": "idle", "alert": "idle"}\n{"words": 3}\n[]\nnonsense\n{"step": 9'
     (run / "events.jsonl").write_bytes(events)
     lines = call("follow", run).output.splitlines()

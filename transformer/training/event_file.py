@@ -1,8 +1,9 @@
 """events.jsonl in a run's folder: what a run has to say of its heads and of itself, an event a line, by step.
 
 The file is replaced whole when there is something new, so that whoever watches it reads it again; `events_stamp` says
-when. It may be somebody else's: lines that are no events are left out, and what is read has a limit. What a head does is
-said in the words that its measure has today; those in the file are for other programs, and for a measure that is gone.
+when. It may be somebody else's: lines that are no events are left out, and what is read has a limit. What a head does
+is said in the words that its measure has today; those in the file are for other programs, and for a measure that is
+gone.
 """
 
 from collections.abc import Sequence
@@ -89,8 +90,9 @@ def _event(line: bytes) -> Event | None:
         {} if of_head else {"alert": row["alert"][:LONGEST]})
     numbers = {name: float(row[name]) if is_number(row.get(name)) else None for name in NUMBERS}
     nothing = dict.fromkeys(("kind", "layer", "head", "measure", "alert"))
-    role = measure.role if of_head and (measure := BY_NAME.get(row["measure"])) else None
-    words = role.words if role else " ".join("".join(sign if sign.isprintable() else " " for sign in row["words"][:LONGEST]).split())
+    words = " ".join("".join(sign if sign.isprintable() else " " for sign in row["words"][:LONGEST]).split())
+    if of_head and (measure := BY_NAME.get(row["measure"])) and measure.role:
+        words = measure.role.words
     return Event(**{**nothing, **texts, **numbers, "step": row["step"], "words": words,
                     "until": row["until"] if _is_count(row.get("until")) else None,
                     **({"layer": row["layer"], "head": row["head"]} if of_head else {})})
