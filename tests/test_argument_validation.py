@@ -320,8 +320,8 @@ def test_next_step_takes_an_id_in_any_whole_number_and_nothing_else(writer):
 @each_row(("wrong", "message"), [
     *(({"beam": wrong}, f"beam is {wrong}; choose a whole number from 1 to 64") for wrong in (0, 65, 1.5, True)),
     ({"max_steps": 0}, "max_steps is 0; choose a whole number from 1"), ({"batch_tokens": 0}, "batch_tokens is 0"),
-    ({"length_penalty": float("nan")}, "length_penalty is nan; choose a number from 0 to 10"),
-    ({"length_penalty": "a"}, "length_penalty is 'a'"),
+    ({"beam": 2, "length_penalty": float("nan")}, "length_penalty is nan; choose a number from 0 to 10"),
+    ({"beam": 2, "length_penalty": "a"}, "length_penalty is 'a'"),
 ])
 def test_translate_refuses_what_cannot_be_meant(translator, wrong, message):
     with pytest.raises(ValueError, match=message):

@@ -39,8 +39,8 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
     `n`. limit: only the first sentences. human: of a translation, second references alone, see `human_quality`.
     as_typed: also `bleu_as_typed` (lower case without the last mark, of sources and references alike, so that an
     answer in correct case counts as wrong there) and `bleu_joined` (three sentences at a time). Raises ValueError if
-    the checkpoint does not name its training corpus, for human or as_typed where nothing is translated, and for human
-    with as_typed or a beam.
+    the checkpoint does not name its training corpus, for human, as_typed or a beam where nothing is translated, for a
+    limit of running text, and for human with as_typed or a beam.
     """
     if ckpt.description.train is None:
         raise ValueError(f"{ckpt.id} does not name its training corpus, so there is nothing to measure it by")
@@ -52,6 +52,10 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
                          "human and as_typed")
     if human and (as_typed or beam > 1):
         raise ValueError("human measures people in the place of the model; leave out as_typed and beam")
+    if beam > 1 and not isinstance(text, PairCorpus):
+        raise ValueError(f"{ckpt.id} was trained on {text.name}, and only what translates has a beam; leave beam out")
+    if limit is not None and isinstance(text, TextCorpus):
+        raise ValueError(f"{text.name} is one text, which has no first sentences; leave limit out")
     if isinstance(text, TextCorpus):
         quality = text_quality(ckpt, text.split(split), watch=watch)
     elif isinstance(text, LabelledCorpus):

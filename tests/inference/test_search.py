@@ -25,7 +25,7 @@ TEXTS = ["I am cold.", "Go on.", "", "We can go home.", "Go", "I see a dog and a
 def test_sentences_translated_together_are_those_translated_alone(translator, beam, batch_tokens, several, monkeypatch):
     monkeypatch.setattr("transformer.inference.beam_search.SEVERAL", several)
     monkeypatch.setattr("transformer.model.packed.NARROWEST", 1)
-    done, options = [], {"beam": beam, "max_steps": 12, "length_penalty": 2.0}
+    done, options = [], {"beam": beam, "max_steps": 12, "length_penalty": 2.0 if beam > 1 else None}
     together = translate(translator, TEXTS, batch_tokens=batch_tokens, watch=done.append, **options)
     assert together == [translate(translator, [text], **options)[0] for text in TEXTS]
     assert together[2] == ""

@@ -32,8 +32,8 @@ def train_sweep(out: Path, tried: list[str], *, preset: str, settings: dict[str,
             continue
         sweeps.remember(folder, preset, values, cell)
         try:
-            trainer = make_trainer(folder, preset, settings | cell, device=device,
-                                   resume=(folder / "config.json").exists())
+            goes_on = (folder / "config.json").exists()
+            trainer = make_trainer(folder, None if goes_on else preset, settings | cell, device=device, resume=goes_on)
             run_with_bar(trainer, minutes)
         except ValueError as error:
             console.print(f"{name}: {error}", markup=False, highlight=False, soft_wrap=True)

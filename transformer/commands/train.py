@@ -15,7 +15,8 @@ from transformer.commands.training_bar import run_with_bar
 
 def train(
     out: Annotated[Path, typer.Option(help="The run folder.")],
-    preset: Preset = "translate",
+    preset: Annotated[str | None, typer.Option(
+        help="A named configuration; see transformer/presets.py. Without one: translate.")] = None,
     steps: Annotated[int | None, typer.Option(help="Optimizer steps; the length of the schedule.")] = None,
     minutes: Annotated[float | None, typer.Option(help="Stop early after N minutes; --resume continues.")] = None,
     device: Device = "auto",
@@ -36,12 +37,16 @@ def train(
     settings = read_settings(set_ or []) | ({"steps": steps} if steps else {})
     if sweep and steps and any(tried.partition("=")[0].strip() == "steps" for tried in sweep):
         raise ValueError("--steps and --sweep steps=… both say the steps; leave one out")
+    if resume and not sweep and (preset or (cluster and device != "auto")):
+        raise ValueError("a resumed run goes on with its own preset and device; leave --preset"
+                         f"{' and --device' * cluster} out")
+    chosen = preset or "translate"
     if cluster and sweep:
-        submit_sweep(out, sweep, preset=preset, settings=settings, pairs=set_ or [], resume=resume, steps=steps,
+        submit_sweep(out, sweep, preset=chosen, settings=settings, pairs=set_ or [], resume=resume, steps=steps,
                      minutes=minutes, device=device, processes=processes)
         return
     if cluster:
-        train_on_cluster(out, preset=preset, steps=steps, minutes=minutes, device=device, pairs=set_ or [],
+        train_on_cluster(out, preset=chosen, steps=steps, minutes=minutes, device=device, pairs=set_ or [],
                          resume=resume, processes=processes)
         return
     if processes is not None:
@@ -50,7 +55,7 @@ def train(
     if sweep:
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
             raise ValueError("a sweep trains its runs in one process; leave torchrun out, or give it to --cluster")
-        train_sweep(out, sweep, preset=preset, settings=settings, device=device, minutes=minutes, resume=resume,
+        train_sweep(out, sweep, preset=chosen, settings=settings, device=device, minutes=minutes, resume=resume,
                     as_json=as_json)
         return
     go_first()

@@ -23,7 +23,7 @@ from transformer.model.packed import pack
 from transformer.model.rotary import rotation_state
 from transformer.model.sites import NO_TAPS
 
-WIDEST, STRONGEST = 64, 10  # beams, and the penalty
+WIDEST, STRONGEST, ALPHA = 64, 10, 0.6  # beams, and the penalty: its most, and where none is said
 SEVERAL = 8  # sentences, from which on packing the weights pays
 
 
@@ -34,19 +34,23 @@ def check_translates(ckpt: object) -> None:
         raise ValueError(f"{ckpt.id} does not translate: it is not an encoder-decoder")
 
 
-def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: int = 200, length_penalty: float = 0.6,
-              batch_tokens: int = 2_048, change: Given = None, cut: bool = False,
+def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: int = 200,
+              length_penalty: float | None = None, batch_tokens: int = 2_048, change: Given = None, cut: bool = False,
               watch: Callable[[int], None] = lambda done: None) -> list[str]:
     """Translate many sentences, batched by length and cached; beam 1 is greedy.
 
-    length_penalty is alpha of Wu et al. 2016, equation 14. change: as for `decoding.start`. watch is called at every
-    step with the number of sentences done, and may raise to end it. A text that is empty translates to ""; of one that
+    length_penalty is alpha of Wu et al. 2016, equation 14, by which the outputs of a beam are ordered; None: 0.6.
+    change: as for `decoding.start`. watch is called at every step with the number of sentences done, and may raise to
+    end it. A text that is empty translates to ""; of one that
     is too long as much as fits is read where `cut` says so, else it raises ValueError.
     """
     check_translates(ckpt)
     check_whole("beam", beam, 1, WIDEST)
     check_whole("max_steps", max_steps, 1)
     check_whole("batch_tokens", batch_tokens, 1)
+    if length_penalty is not None and beam == 1:
+        raise ValueError("length_penalty orders the outputs of a beam, and beam is 1; widen the beam, or leave it out")
+    length_penalty = ALPHA if length_penalty is None else length_penalty
     check_number("length_penalty", length_penalty, 0, STRONGEST)
     texts, config, changes = check_texts(texts), ckpt.config, Changes.of(ckpt, change)
     rows = [[*ids, ckpt.end_id] if ids else [] for ids in ckpt.source_tokenizer.encode_batch(texts)]

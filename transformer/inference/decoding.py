@@ -477,7 +477,7 @@ def steps(ckpt: Checkpoint, text: str, *, max_steps: int = 200, sampling: Sampli
     if not isinstance(forced, Mapping | None):
         raise ValueError(f"forced is of type {type(forced).__name__}; give {{step index: id}}")
     for place in forced or ():
-        check_whole("a step of forced", place, 0)
+        check_whole("a step of forced", place, 0, max(0, max_steps - 1))
     forced = {place: _token(ckpt, id) for place, id in (forced or {}).items()}
     step = start(ckpt, text, sampling=sampling, change=change)
     for place in range(max_steps):

@@ -50,7 +50,8 @@ def step_of(opened: Opened) -> Step:
     values = opened.values
     wanted = int(values.get("step") or 0)
     size = opened.ckpt.config.vocab_size
-    forced = {at: id for at, id in (values.get("choices") or {}).items() if id < size}
+    forced = {at: id for at, id in (values.get("choices") or {}).items()
+              if id < size and at <= min(wanted, FARTHEST)}
     *_, step = steps(opened.ckpt, values["text"], sampling=Sampling.of(values), forced=forced,
                      max_steps=min(wanted, FARTHEST) + 1, change=values.get("change"))
     if step.index < wanted:

@@ -525,32 +525,34 @@ def _failed(folder: Path) -> bool:
     return run_files.read_json(folder / "status.json").get("state") == "failed"
 
 
-def train(out: Path | str, preset: str = "translate", *, resume: bool = False, device: str = "auto",
+def train(out: Path | str, preset: str | None = None, *, resume: bool = False, device: str = "auto",
           minutes: float | None = None, watch: Watch = lambda row: None, **settings: object) -> Path:
     """Train a model, or resume a run that was stopped, and return its folder: `load(folder / "best")` opens the
     weights with the lowest held-out loss, `runs.metrics(folder)` has its curve.
 
-    preset: a name of `transformer.presets`; settings: what to change in it, such as steps=200 or d_model=64. resume: go
-    on from the last save in `out`. minutes: stop after so many; an interrupt stops it too, and both save first. watch
-    is called with every row of metrics. Raises ValueError for an unknown preset or setting, a folder that holds a run
-    already, and what does not fit into memory.
+    preset: a name of `transformer.presets`; None: translate. settings: what to change in it, such as steps=200 or
+    d_model=64. resume: go on from the last save in `out`, without a preset. minutes: stop after so many; an interrupt
+    stops it too, and both save first. watch is called with every row of metrics. Raises ValueError for an unknown
+    preset or setting, a folder that holds a run already, and what does not fit into memory.
     """
     trainer = make_trainer(Path(out), preset, settings, resume=resume, device=device)
     trainer.run(minutes=minutes, watch=watch)
     return trainer.folder
 
 
-def make_trainer(out: Path, preset: str, settings: dict[str, object], *, resume: bool, device: str) -> Trainer:
+def make_trainer(out: Path, preset: str | None, settings: dict[str, object], *, resume: bool, device: str) -> Trainer:
     """Make the trainer of a new run, or of one to resume; raises ValueError as `train` does."""
     if resume:
         if not (out / "config.json").exists():
             raise ValueError(f"{out} holds no run to resume; leave resume out to start one")
+        if preset is not None:
+            raise ValueError("a resumed run goes on with its own settings; leave the preset out")
         config = RunConfig.model_validate_json((out / "config.json").read_bytes())
     else:
         if (out / "metrics.jsonl").exists():
             check_free(out, "training")
             raise ValueError(f"{out} holds a run already; resume it, or choose another folder")
-        config = find_preset(preset)
+        config = find_preset(preset or "translate")
     config, chosen = config.set(settings), choose_device(device)
     check_least(config, chosen)  # before the corpus is read, which takes a while
     return Trainer(out, config, device=chosen)
