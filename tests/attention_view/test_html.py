@@ -15,6 +15,7 @@ import transformer
 from tests.messages import held, unpacked
 from tests.rows import each_row
 from transformer.attention_view import notebook
+from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.message import Selection, pack
 from transformer.attention_view.offline_page import page
 from transformer.inference.decoding import Sampling
@@ -198,6 +199,29 @@ def test_layers_heads_and_marks_are_shown_as_they_are_asked_for(step):
     tokens = ["▁I", "Ġam", "cold</w>", "Ġ"]
     assert held(show(layers(4, 4), tokens).page)[0]["kinds"]["encoder"]["queries"] == ["I", "am", "cold", "Ġ"]
     assert held(show(layers(4, 4), tokens, prettify_tokens=False).page)[0]["kinds"]["encoder"]["keys"] == tokens
+
+
+@each_row(("tokens", "drawn"), [
+    (["ZoÃ«", "ĠÃ©tait", "ĠÃł", "ĠÅģÃ³dÅº"], ["Zoë", "était", "à", "Łódź"]), (["ZoÃ«"], ["Zoë"]),
+    (["æĹ¥", "æľ¬"], ["日", "本"]),
+    (["<｜begin▁of▁sentence｜>", "caf", "Ã©", "Ġau", "Ġ"], ["<｜beginofsentence｜>", "caf", "é", "au", "▁"]),
+    (["<|endoftext|>", "ĠðŁ", "ĺ", "Ģ", "Ċ", "##"], ["<|endoftext|>", "<20><F0><9F>", "<98>", "<80>", "\n", "##"]),
+    (["ðŁ", "ĺĢ"], ["<F0><9F>", "<98><80>"]), (["naÃ¯ve", "Ċ", "ĉ"], ["naïve", "\n", "\t"]),
+    (["Ġthe", "Ã"], ["the", "<C3>"]),
+    *((plain, plain) for plain in (
+        ["Ã", "été"], ["Ã"], ["Ã", "©"], ["naïve", "café"], ["kuća", "čuđenje"], ["ĉu", "vi"], ["Łona", "mała"],
+        ["Spaß", "»"], ["the", "Ċ"], ["ā", "ē"], ["##ing", "Ã©"], ["«", "à", "»"], ["Zoë", "était"], ["日", "本"])),
+    (["Ã", "été", "##ing", "▁the"], ["Ã", "été", "##ing", "the"]), (["▁cafÃ©", "▁x"], ["cafÃ©", "x"]),
+    (["caf", "Ã©</w>"], ["caf", "Ã©"])])
+def test_tokens_that_are_evidently_of_bytes_are_drawn_as_text_and_no_others(tokens, drawn):
+    count = len(tokens)
+    given = {"encoder_tokens": tokens, "decoder_tokens": tokens}
+    for found in (ExternalWeights(layers(count, count), tokens).tensors(),
+                  ExternalWeights(cross_attention=layers(count, count), **given).tensors()):
+        for axes in found.tokens.values():
+            assert axes == (drawn, drawn)
+    plain = ExternalWeights(layers(count, count), tokens, prettify_tokens=False).tensors()
+    assert plain.tokens["encoder" if count > 1 else "decoder"][0] == tokens
 
 
 def test_layers_without_attention_are_left_out_and_the_others_keep_their_numbers():

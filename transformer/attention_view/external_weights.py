@@ -17,6 +17,7 @@ from transformer.config import KINDS, Kind
 from transformer.formatting import brief
 from transformer.model.layers import StackOutput
 from transformer.model.sites import NO_TAPS
+from transformer.text.huggingface_tokenizers import byte_level_label, is_byte_level
 
 NONE_THERE = ("there are no attention weights in it, as transformers gives none with its usual attention; load the "
               'model with attn_implementation="eager" and call it with output_attentions=True')
@@ -128,10 +129,9 @@ class ExternalWeights:
     attention: of a model that looks at itself, or what a model of transformers or its `generate`, or `encode` or
     `decode` of one of ours, returned; each of the others a list with a tensor (1, H, Tq, Tk) for every layer. tokens:
     of what `generate` returned all that were read, or one more: the last one written, which is drawn as what comes
-    next.
-    prettify_tokens: without the marks of where words begin. include_layers, include_heads: the only ones kept, under
-    their own numbers. sentence_b_start: where the second of two sentences begins, each pair of which is then a kind of
-    attention.
+    next. prettify_tokens: as text, without the marks of where words begin. include_layers, include_heads: the only ones
+    kept, under their own numbers. sentence_b_start: where the second of two sentences begins, each pair of which is
+    then a kind of attention.
     """
 
     attention: object = None
@@ -205,7 +205,10 @@ class ExternalWeights:
         if tokens is None or isinstance(tokens, str):
             raise ValueError(f"{name} is {'missing' if tokens is None else 'one text'}; give the list of tokens that "
                              f"the {kind} attention is between")
-        return [_pretty(str(token)) if self.prettify_tokens else str(token) for token in tokens]
+        tokens = [*map(str, tokens)]
+        if not self.prettify_tokens:
+            return tokens
+        return [*map(_pretty, map(byte_level_label, tokens) if is_byte_level(tokens) else tokens)]
 
 
 def _scale(values: Tensor) -> Scale | None:

@@ -27,8 +27,8 @@ def joined(kind: str, steps: Steps) -> list[Tensor | None]:
     once = ONCE.format(given=GIVEN[kind])
     most = max((one.shape[0] for step in steps for one in step if one is not None), default=1)
     if most > 1:
-        raise ValueError(f"this is the attention of {most} sequences that were written at once, as those of a beam search "
-                         f"are, and one can be shown; {once}")
+        raise ValueError(f"this is the attention of {most} sequences that were written at once, as in a beam search, "
+                         f"and one can be shown; {once}")
     if len({len(step) for step in steps}) > 1:
         raise ValueError(f"the steps of this attention have different numbers of layers; {once}")
     return [_join(kind, one, once) for one in zip(*steps, strict=True)]
