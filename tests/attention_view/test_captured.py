@@ -342,6 +342,23 @@ def test_layers_without_attention_are_left_out_and_the_others_are_shown_under_th
     np.testing.assert_allclose(unpacked(view.message)[1]["weights"], step.attentions["decoder"][1, 1], atol=1e-6)
 
 
+@each_row("live", [False, True])
+def test_what_a_model_with_layers_without_attention_returns_is_shown_under_their_numbers(live, tokenizer):
+    if live:
+        pytest.importorskip("anywidget", reason="pip install anywidget")
+    settings, layers = HYBRIDS["RecurrentGemmaForCausalLM"]
+    model = made("RecurrentGemmaForCausalLM", settings)
+    out = eager(model, **tokenizer(TEXT, return_tensors="pt", return_token_type_ids=False))
+    for more, expected in (({}, layers), ({"include_layers": layers[1:]}, layers[1:])):
+        picture = show(out, TEXT.split(), live=live, **more)
+        header, _ = unpacked(picture.message) if live else held(picture.page)
+        assert header["kinds"]["decoder"]["numbers"] == {"layers": expected, "heads": [0, 1]}
+    with pytest.raises(ValueError, match=r"include_layers is \[0\], and there are 2, 5; choose one or more of them"):
+        show(out, TEXT.split(), live=live, include_layers=[0])
+    with pytest.raises(ValueError, match="include_layers: these are for weights from elsewhere; leave them out"):
+        show(model, tokenizer, TEXT, live=live, include_layers=[2])
+
+
 def test_a_page_without_a_kernel_has_what_the_model_writes_next_and_rows_that_do_not_add_up_to_1_as_they_are(tokenizer):
     """A part of each row of a gpt-oss goes to a sink, which is no token."""
     model = made("GptOssForCausalLM", {**SIZES, "num_key_value_heads": 1, "head_dim": 8, "num_local_experts": 2,

@@ -153,7 +153,12 @@ class ExternalWeights:
         """The weights as they are drawn. Raises ValueError where tokens and weights do not fit, and where there are no
         weights."""
         weights, axes, rounded, makes, numbers = {}, {}, {}, {}, None
-        for kind, (given, queries, keys, steps) in self._by_kind().items():
+        kinds = self._by_kind()
+        used = {name for given in kinds.values() for name in (given.queries, given.keys)}
+        for name in ("tokens", "encoder_tokens", "decoder_tokens"):
+            if kinds and name not in used and getattr(self, name) is not None:
+                raise ValueError(f"{name} has no effect on this attention; it is between {' and '.join(sorted(used))}")
+        for kind, (given, queries, keys, steps) in kinds.items():
             layers = [one for one in given if one is not None]
             read, source = self._tokens(queries, kind), self._tokens(keys, kind)
             if steps:
@@ -180,6 +185,10 @@ class ExternalWeights:
     def _by_kind(self) -> dict[str, Given]:
         """The kinds of attention that are handed in."""
         own, parts = self.attention, (self.encoder_attention, self.decoder_attention, self.cross_attention)
+        if any(one is not None for one in parts) and (hasattr(own, "encoder_attentions") or (
+                isinstance(own, StackOutput) and own.cross and any(one is not None for one in parts[1:]))):
+            raise ValueError("what is handed in has these parts itself; leave out encoder_attention, "
+                             "decoder_attention and cross_attention")
         if hasattr(own, "encoder_attentions"):
             own, parts = None, tuple(getattr(own, f"{kind}_attentions") or () for kind in KINDS)
         elif isinstance(own, StackOutput):
