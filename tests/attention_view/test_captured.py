@@ -342,21 +342,26 @@ def test_layers_without_attention_are_left_out_and_the_others_are_shown_under_th
     np.testing.assert_allclose(unpacked(view.message)[1]["weights"], step.attentions["decoder"][1, 1], atol=1e-6)
 
 
-@each_row("live", [False, True])
-def test_what_a_model_with_layers_without_attention_returns_is_shown_under_their_numbers(live, tokenizer):
+@each_row(("name", "live"), [(name, live) for name in HYBRIDS for live in (False, True)])
+def test_what_a_model_with_layers_without_attention_returns_is_shown(name, live, tokenizer):
+    """Some say which layers they are by None in their places, and some leave them out."""
     if live:
         pytest.importorskip("anywidget", reason="pip install anywidget")
-    settings, layers = HYBRIDS["RecurrentGemmaForCausalLM"]
-    model = made("RecurrentGemmaForCausalLM", settings)
+    settings, layers = HYBRIDS[name]
+    model = made(name, settings)
     out = eager(model, **tokenizer(TEXT, return_tensors="pt", return_token_type_ids=False))
-    for more, expected in (({}, layers), ({"include_layers": layers[1:]}, layers[1:])):
-        picture = show(out, TEXT.split(), live=live, **more)
+    there = [one for one in out.attentions if one is not None]
+    placed = [there[layers.index(at)] if at in layers else None for at in range(model.config.num_hidden_layers)]
+    for given, more, expected in ((placed, {}, layers), (placed, {"include_layers": layers[1:]}, layers[1:]),
+                                  (there, {"include_layers": [1]}, [1])):
+        picture = show(SimpleNamespace(attentions=given), TEXT.split(), live=live, **more)
         header, _ = unpacked(picture.message) if live else held(picture.page)
         assert header["kinds"]["decoder"]["numbers"] == {"layers": expected, "heads": [0, 1]}
-    with pytest.raises(ValueError, match=r"include_layers is \[0\], and there are 2, 5; choose one or more of them"):
-        show(out, TEXT.split(), live=live, include_layers=[0])
+    why = f"include_layers is .0., and there are {', '.join(map(str, layers))}; choose one or more of them"
+    with pytest.raises(ValueError, match=why):
+        show(placed, TEXT.split(), live=live, include_layers=[0])
     with pytest.raises(ValueError, match="include_layers: these are for weights from elsewhere; leave them out"):
-        show(model, tokenizer, TEXT, live=live, include_layers=[2])
+        show(model, tokenizer, TEXT, live=live, include_layers=layers)
 
 
 def test_a_page_without_a_kernel_has_what_the_model_writes_next_and_rows_that_do_not_add_up_to_1_as_they_are(tokenizer):
