@@ -1,10 +1,13 @@
 """Models of transformers that are held in memory: captured is what they computed, and they stay as they were."""
 
+import functools
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from torch import nn
+from torch import distributed, nn
 
 from tests.messages import held, unpacked
 from tests.rows import each_row
@@ -136,6 +139,138 @@ def test_what_writes_nothing_from_left_to_right_is_read_at_once(name, tokenizer)
     torch.testing.assert_close(found.attentions["encoder"], torch.cat(theirs.attentions), atol=1e-6, rtol=0)
 
 
+class Adapter(nn.Module):
+    """As a PeftModel holds and calls the model that it adapts."""
+
+    def __init__(self, model, prompt=False):
+        super().__init__()
+        self.base_model = nn.ModuleDict({"model": model})
+        self.active_peft_config = SimpleNamespace(is_prompt_learning=prompt)
+
+    def get_base_model(self):
+        return self.base_model["model"]
+
+    def forward(self, *args, **kwargs):
+        return self.get_base_model()(*args, **kwargs)
+
+
+class Averaged(nn.Module):
+    """It answers for the model in it, as those that share a model out do."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.kept = model
+
+    def __getattr__(self, name):
+        return super().__getattr__(name) if name == "kept" or name in vars(self) else getattr(self.kept, name)
+
+    def forward(self, *args, **kwargs):
+        return self.kept(*args, **kwargs)
+
+
+def distributed_over_one(model):
+    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    try:
+        return nn.parallel.DistributedDataParallel(model)
+    finally:
+        distributed.destroy_process_group()
+
+
+def changed(model, change):
+    change(model)
+    return model
+
+
+def replaced(model, *, named):
+    """Its forward pass behind a function that takes anything, as accelerate puts it."""
+    before = model.forward
+
+    def forward(*args, **kwargs):
+        return before(*args, **kwargs)
+
+    model.forward = functools.wraps(before)(forward) if named else forward
+    return model
+
+
+def part_compiled(model):
+    name = next(name for name in ("transformer", "encoder") if hasattr(model, name))
+    setattr(model, name, COMPILED(getattr(model, name)))
+    return model
+
+
+def hooked(model):
+    """With a hook on each side of it, which change nothing."""
+    model.register_forward_pre_hook(lambda module, args, kwargs: (args, dict(kwargs)), with_kwargs=True)
+    model.register_forward_hook(lambda module, args, output: output)
+    return model
+
+
+COMPILED = functools.partial(torch.compile, backend="eager")
+WRAPPED = {
+    "compiled": COMPILED, "to code": torch.compile, "in place": lambda model: changed(model, nn.Module.compile),
+    "a part": part_compiled,
+    "its forward": lambda model: changed(model, lambda one: setattr(one, "forward", COMPILED(one.forward))),
+    "parallel": nn.DataParallel, "distributed": distributed_over_one, "adapted": Adapter,
+    "all": lambda model: COMPILED(nn.DataParallel(Adapter(COMPILED(model)))), "averaged": Averaged,
+    "named": functools.partial(replaced, named=True), "nameless": functools.partial(replaced, named=False),
+    "hooks": hooked}
+
+
+@each_row(("how", "name"), [(how, name) for how in WRAPPED for name in ("GPT2LMHeadModel", "T5ForConditionalGeneration",
+                                                                        "BertModel")])
+def test_a_wrapped_model_is_read_as_the_one_in_it(how, name, tokenizer):
+    model = made(name, (WRITERS | TRANSLATORS | READERS)[name])
+    expected = read(model, tokenizer, TEXT)
+    wrapped = WRAPPED[how](model)
+    before = settings_of(wrapped)
+    found = read(wrapped, tokenizer, TEXT)
+    assert settings_of(wrapped) == before and type(found) is type(expected)
+    if isinstance(found, CapturedStep):
+        found, expected = found.next(), expected.next()
+        assert found.tokens == expected.tokens
+    assert found.kinds == expected.kinds
+    for kind in found.kinds:
+        assert found.axes(kind) == expected.axes(kind)
+        torch.testing.assert_close(found.attentions[kind], expected.attentions[kind], atol=1e-6, rtol=0)
+
+
+def test_what_an_adapter_changes_in_the_model_is_seen_and_what_it_puts_before_the_text_is_refused(tokenizer):
+    model = made("GPT2LMHeadModel", GPT2)
+    plain = read(model, tokenizer, TEXT).attentions["decoder"]
+    nn.init.constant_(model.transformer.h[0].attn.c_attn.weight, 0.0)  # as the weights of LoRA stand in its layers
+    assert not torch.allclose(read(Adapter(model), tokenizer, TEXT).attentions["decoder"], plain)
+    with pytest.raises(ValueError, match=r"puts vectors before the text that are no tokens; .*get_base_model\(\)"):
+        read(Adapter(model, prompt=True), tokenizer, TEXT)
+
+
+@each_row(("gives", "why"), [
+    (["input_ids"], None), (["input_ids", "attention_mask"], None),
+    (["input_ids", "token_type_ids"], "cannot be run with its attention captured: .*token_type_ids"),
+    (["tokens"], "the tokenizer gives tokens and no input_ids")])
+def test_where_no_signature_names_what_is_read_it_is_what_the_tokenizer_says(gives, why, tokenizer):
+    class Reader(type(made("DistilBertModel", READERS["DistilBertModel"]))):
+        def forward(self, *args, **kwargs):
+            if "token_type_ids" in kwargs:
+                raise KeyError("token_type_ids")
+            return super().forward(*args, **kwargs)
+
+    class Named:
+        model_input_names, unk_token_id = gives, None
+        tokenize, convert_ids_to_tokens = tokenizer.tokenize, tokenizer.convert_ids_to_tokens
+
+        def __call__(self, text):
+            ids = tokenizer(text)["input_ids"]
+            return {name: ids if name == "input_ids" else [1] * len(ids) for name in gives}
+
+    torch.manual_seed(3)
+    model = Reader(Reader.config_class(**READERS["DistilBertModel"]))
+    if why is None:
+        assert read(model, Named(), TEXT).kinds == ("encoder",)
+        return
+    with pytest.raises(ValueError, match=why):
+        read(model, Named(), TEXT)
+
+
 def test_two_texts_are_joined_as_the_tokenizer_does_and_one_token_makes_no_decoder_of_what_looks_both_ways(tokenizer):
     found = read(made("BertModel", SIZES), tokenizer, ("the cat", "I am"))
     assert found.axes("encoder")[0] == ["the", "cat", "I", "am"] and found.text == "the cat / I am"
@@ -207,6 +342,28 @@ def test_layers_without_attention_are_left_out_and_the_others_are_shown_under_th
     np.testing.assert_allclose(unpacked(view.message)[1]["weights"], step.attentions["decoder"][1, 1], atol=1e-6)
 
 
+@each_row(("name", "live"), [(name, live) for name in HYBRIDS for live in (False, True)])
+def test_what_a_model_with_layers_without_attention_returns_is_shown(name, live, tokenizer):
+    """Some say which layers they are by None in their places, and some leave them out."""
+    if live:
+        pytest.importorskip("anywidget", reason="pip install anywidget")
+    settings, layers = HYBRIDS[name]
+    model = made(name, settings)
+    out = eager(model, **tokenizer(TEXT, return_tensors="pt", return_token_type_ids=False))
+    there = [one for one in out.attentions if one is not None]
+    placed = [there[layers.index(at)] if at in layers else None for at in range(model.config.num_hidden_layers)]
+    for given, more, expected in ((placed, {}, layers), (placed, {"include_layers": layers[1:]}, layers[1:]),
+                                  (there, {"include_layers": [1]}, [1])):
+        picture = show(SimpleNamespace(attentions=given), TEXT.split(), live=live, **more)
+        header, _ = unpacked(picture.message) if live else held(picture.page)
+        assert header["kinds"]["decoder"]["numbers"] == {"layers": expected, "heads": [0, 1]}
+    why = f"include_layers is .0., and there are {', '.join(map(str, layers))}; choose one or more of them"
+    with pytest.raises(ValueError, match=why):
+        show(placed, TEXT.split(), live=live, include_layers=[0])
+    with pytest.raises(ValueError, match="include_layers: these are for weights from elsewhere; leave them out"):
+        show(model, tokenizer, TEXT, live=live, include_layers=layers)
+
+
 def test_a_page_without_a_kernel_has_what_the_model_writes_next_and_rows_that_do_not_add_up_to_1_as_they_are(tokenizer):
     """A part of each row of a gpt-oss goes to a sink, which is no token."""
     model = made("GptOssForCausalLM", {**SIZES, "num_key_value_heads": 1, "head_dim": 8, "num_local_experts": 2,
@@ -239,6 +396,8 @@ def test_what_cannot_be_captured_is_refused_and_the_model_stays_as_it_was(name, 
 def test_what_is_not_a_model_or_not_its_tokenizer_is_refused(tokenizer, monkeypatch):
     model = made("GPT2LMHeadModel", GPT2)
     for given, options, why in (((nn.Linear(2, 2), tokenizer), {}, "Linear is not a model of transformers"),
+                                ((nn.Sequential(nn.Identity(), model), tokenizer), {},
+                                 r'its part "1" is a GPT2LMHeadModel: show that one'),
                                 ((model, ["the", "cat"]), {}, "the tokenizer is of type list"),
                                 ((model, tokenizer), {"include_heads": [0]}, "these are for weights from elsewhere"),
                                 (([torch.rand(1, 2, 3, 3)], list("abc")), {}, "a text is for a model that reads it")):

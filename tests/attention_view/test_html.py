@@ -15,6 +15,7 @@ import transformer
 from tests.messages import held, unpacked
 from tests.rows import each_row
 from transformer.attention_view import notebook
+from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.message import Selection, pack
 from transformer.attention_view.offline_page import page
 from transformer.inference.decoding import Sampling
@@ -163,7 +164,11 @@ EAGER = 'attn_implementation="eager"'
     ({"source": layers(4, 4), "tokens": list("abc")}, r"\(1, H, 3, 3\)"),
     ({"decoder_attention": layers(2, 2)}, "decoder_tokens is missing"),
     ({"source": layers(4, 4), "tokens": "abcd"}, "tokens is one text"),
-    ({"source": ()}, EAGER), (FOUR | {"source": [*layers(4, 4), None]}, EAGER),
+    ({"source": ()}, EAGER), (FOUR | {"source": [None, None]}, EAGER),
+    ({"decoder_attention": [*layers(2, 2), None], "decoder_tokens": ["a", "b"]}, EAGER),
+    (FOUR | {"source": [[], []]}, EAGER), (FOUR | {"source": [*layers(4, 4), layers(4, 4)]}, "return_dict=False"),
+    (FOUR | {"source": [[layer[0, 0] for layer in layers(4, 4)]]}, "must be a list with a tensor"),
+    (FOUR | {"source": [None, *layers(4, 4)], "include_layers": [0]}, r"layers is \[0\], and there are 1, 2, 3;"),
     *((FOUR | {"source": SimpleNamespace(attentions=none)}, EAGER) for none in (None, ())),
     ({"source": SimpleNamespace(encoder_attentions=(), decoder_attentions=(), cross_attentions=()),
       "encoder_tokens": ["a"], "decoder_tokens": ["b"]}, EAGER),
@@ -194,6 +199,41 @@ def test_layers_heads_and_marks_are_shown_as_they_are_asked_for(step):
     tokens = ["▁I", "Ġam", "cold</w>", "Ġ"]
     assert held(show(layers(4, 4), tokens).page)[0]["kinds"]["encoder"]["queries"] == ["I", "am", "cold", "Ġ"]
     assert held(show(layers(4, 4), tokens, prettify_tokens=False).page)[0]["kinds"]["encoder"]["keys"] == tokens
+
+
+@each_row(("tokens", "drawn"), [
+    (["ZoÃ«", "ĠÃ©tait", "ĠÃł", "ĠÅģÃ³dÅº"], ["Zoë", "était", "à", "Łódź"]), (["ZoÃ«"], ["Zoë"]),
+    (["æĹ¥", "æľ¬"], ["日", "本"]),
+    (["<｜begin▁of▁sentence｜>", "caf", "Ã©", "Ġau", "Ġ"], ["<｜beginofsentence｜>", "caf", "é", "au", "▁"]),
+    (["<|endoftext|>", "ĠðŁ", "ĺ", "Ģ", "Ċ", "##"], ["<|endoftext|>", "<20><F0><9F>", "<98>", "<80>", "\n", "##"]),
+    (["ðŁ", "ĺĢ"], ["<F0><9F>", "<98><80>"]), (["naÃ¯ve", "Ċ", "ĉ"], ["naïve", "\n", "\t"]),
+    (["Ġthe", "Ã"], ["the", "<C3>"]),
+    *((plain, plain) for plain in (
+        ["Ã", "été"], ["Ã"], ["Ã", "©"], ["naïve", "café"], ["kuća", "čuđenje"], ["ĉu", "vi"], ["Łona", "mała"],
+        ["Spaß", "»"], ["the", "Ċ"], ["ā", "ē"], ["##ing", "Ã©"], ["«", "à", "»"], ["Zoë", "était"], ["日", "本"])),
+    (["Ã", "été", "##ing", "▁the"], ["Ã", "été", "##ing", "the"]), (["▁cafÃ©", "▁x"], ["cafÃ©", "x"]),
+    (["caf", "Ã©</w>"], ["caf", "Ã©"])])
+def test_tokens_that_are_evidently_of_bytes_are_drawn_as_text_and_no_others(tokens, drawn):
+    count = len(tokens)
+    given = {"encoder_tokens": tokens, "decoder_tokens": tokens}
+    for found in (ExternalWeights(layers(count, count), tokens).tensors(),
+                  ExternalWeights(cross_attention=layers(count, count), **given).tensors()):
+        for axes in found.tokens.values():
+            assert axes == (drawn, drawn)
+    plain = ExternalWeights(layers(count, count), tokens, prettify_tokens=False).tensors()
+    assert plain.tokens["encoder" if count > 1 else "decoder"][0] == tokens
+
+
+def test_layers_without_attention_are_left_out_and_the_others_keep_their_numbers():
+    found = layers(4, 4)
+    given = [None, found[0], None, found[1], found[2]]
+    header, arrays = held(show(SimpleNamespace(attentions=given), list("abcd"), layer=3).page)
+    assert header["kinds"]["encoder"]["numbers"] == {"layers": [1, 3, 4], "heads": [0, 1]}
+    assert header["selection"]["layer"] == 1
+    np.testing.assert_allclose(exact(arrays, "encoder"), torch.cat(found), atol=2e-5)
+    header, arrays = held(show(given, list("abcd"), include_layers=[4, 1], include_heads=[1]).page)
+    assert header["kinds"]["encoder"]["numbers"] == {"layers": [4, 1], "heads": [1]}
+    np.testing.assert_allclose(exact(arrays, "encoder"), torch.cat([found[2], found[0]])[:, 1:], atol=2e-5)
 
 
 def test_two_sentences_are_shown_together_and_between_each_other():

@@ -4,7 +4,7 @@ L layers, H heads, Tq queries, Tk keys, S source length, V vocabulary.
 """
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -125,10 +125,10 @@ class _Held:
     """What all steps of a text share: the model, its tokenizer, and what it has read."""
 
     def __init__(self, model: nn.Module, tokenizer: Any, text: str | tuple[str, str]):
-        self.model, self.name = model, _name(model)
+        self.model = model = _unwrapped(model)
+        self.name = _name(model)
         if getattr(model, "main_input_name", None) != "input_ids" or not hasattr(model, "config"):
-            raise ValueError(f"{self.name} is not a model of transformers that reads text; hand in its attention with "
-                             "its tokens: show(attention, tokens)")
+            raise ValueError(f"{self.name} is not a model of transformers that reads text; {_instead(model)}")
         if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
             raise ValueError(f"the tokenizer is of type {type(tokenizer).__name__}; give the model's own: "
                              "show(model, tokenizer, text)")
@@ -226,7 +226,9 @@ class _Held:
     def _inputs(self) -> dict[str, Tensor]:
         """What the tokenizer makes of the text, as far as the model takes it."""
         made = self.tokenizer(*self.texts)
-        takes = inspect.signature(self.model.forward).parameters
+        if "input_ids" not in made:
+            raise ValueError(f"the tokenizer gives {' and '.join(made)} and no input_ids; give the model's own")
+        takes = _takes(self.model) or getattr(self.tokenizer, "model_input_names", ())
         ids = list(made["input_ids"])
         first = self._setting("bos_token_id")
         if not ids and first is not None and self.model.can_generate() and not self._translates:
@@ -235,7 +237,8 @@ class _Held:
             raise ValueError("there is nothing to read; type a sentence")
         self._check_length(len(made["input_ids"]))
         return {name: torch.tensor([list(made[name])], device=self.model.device)
-                for name in ("input_ids", "attention_mask", "token_type_ids") if name in made and name in takes}
+                for name in ("input_ids", "attention_mask", "token_type_ids")
+                if name in made and (name in takes or name == "input_ids")}
 
     def _check_length(self, tokens: int) -> None:
         if self.limit is not None and tokens > self.limit:
@@ -291,13 +294,12 @@ class _Held:
 
     def _called(self, model: nn.Module, **inputs: Any) -> Any:
         """One forward pass with all that gives weights switched on, after which the model is as it was."""
-        takes = inspect.signature(model.forward).parameters
-        if "use_cache" in takes:
+        if "use_cache" in _takes(_unwrapped(model)):
             inputs["use_cache"] = False
         try:
-            with _readable(self.model), torch.no_grad():
+            with _readable(self.model), torch.no_grad(), torch.compiler.set_stance("force_eager"):
                 return model(**inputs, output_attentions=True, return_dict=True)
-        except (IndexError, RuntimeError, TypeError, ValueError) as error:
+        except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             raise ValueError(f"{self.name} cannot be run with its attention captured: {error}") from error
 
     def _tensors(self, output: Any, tokens: tuple[int, ...]) -> Tensors:
@@ -341,6 +343,36 @@ class _Held:
         if len(places) != len(first) or places == [*range(len(kinds) or len(layers))]:
             return None
         return {"layers": places, "heads": [*range(first.shape[1])]}
+
+
+def _unwrapped(model: nn.Module) -> nn.Module:
+    """The model of transformers in what compiles it, shares it out over devices, or adapts it as PEFT does."""
+    while not hasattr(type(model), "main_input_name"):
+        if getattr(getattr(model, "active_peft_config", None), "is_prompt_learning", False):
+            raise ValueError(f"{type(model).__name__} puts vectors before the text that are no tokens; show the model "
+                             "without them: show(model.get_base_model(), tokenizer, text)")
+        parts = dict(model.named_children())
+        inner = parts.get("_orig_mod", parts.get("module"))
+        if callable(base := getattr(model, "get_base_model", None)):
+            inner = base()
+        if inner is None:
+            break
+        model = inner
+    return model
+
+
+def _instead(model: nn.Module) -> str:
+    """What can be shown in place of what is no model of transformers."""
+    found = next(((name, type(part).__name__) for name, part in model.named_modules()
+                  if getattr(type(part), "main_input_name", None) == "input_ids"), None)
+    return ("hand in its attention with its tokens: show(attention, tokens)" if found is None else
+            f'its part "{found[0]}" is a {found[1]}: show that one')
+
+
+def _takes(model: nn.Module) -> Collection[str]:
+    """The names of what a model reads; none where neither it nor its class names any."""
+    signatures = (inspect.signature(one.forward).parameters for one in (model, type(model)))
+    return next((names for names in signatures if "input_ids" in names), ())
 
 
 def _name(model: nn.Module) -> str:

@@ -6,19 +6,23 @@ H heads, Tq queries, Tk keys.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from transformer.attention_view.generated import is_steps, joined
 from transformer.checkpoint import Checkpoint
 from transformer.config import KINDS, Kind
 from transformer.formatting import brief
 from transformer.model.layers import StackOutput
 from transformer.model.sites import NO_TAPS
+from transformer.text.huggingface_tokenizers import byte_level_label, is_byte_level
 
 NONE_THERE = ("there are no attention weights in it, as transformers gives none with its usual attention; load the "
               'model with attn_implementation="eager" and call it with output_attentions=True')
+A_TUPLE = ("this is the tuple that a model of transformers returns with return_dict=False; call it without that, or "
+           "hand in its attentions alone")
 NOT_FINITE = ("{count:,} of {size:,} numbers in the {kind} attention are not finite (the first, {value}, in layer "
               "{layer}, head {head}); hand in what comes after the softmax, or replace them, for instance by "
               "torch.nan_to_num")
@@ -81,9 +85,12 @@ class Tensors:
         if layers is None and heads is None:
             return self
         first = next(iter(self.attentions.values()))
-        layers = _chosen("include_layers", layers, min(one.shape[0] for one in self.attentions.values()))
-        heads = _chosen("include_heads", heads, first.shape[1])
-        return replace(self, attentions={kind: one[layers][:, heads] for kind, one in self.attentions.items()},
+        there = self.numbers or {"layers": [*range(min(one.shape[0] for one in self.attentions.values()))],
+                                 "heads": [*range(first.shape[1])]}
+        layers = _chosen("include_layers", layers, there["layers"])
+        heads = _chosen("include_heads", heads, there["heads"])
+        at, of = [*map(there["layers"].index, layers)], [*map(there["heads"].index, heads)]
+        return replace(self, attentions={kind: one[at][:, of] for kind, one in self.attentions.items()},
                        numbers={"layers": layers, "heads": heads})
 
     def split_at(self, start: int) -> "Tensors":
@@ -106,14 +113,25 @@ class Tensors:
                        tokens={name: (tokens[a], tokens[b]) for name, (a, b) in pairs.items()})
 
 
+class Given(NamedTuple):
+    """A kind of attention, and the names of the tokens that it is between."""
+
+    layers: Sequence[Tensor | None]
+    queries: str
+    keys: str
+    steps: bool  # whether it was handed in step by step
+
+
 @dataclass(frozen=True)
 class ExternalWeights:
     """Weights and the tokens that they are between, under the names that BertViz's head_view and model_view have.
 
-    attention: of a model that looks at itself, or what a model of transformers, or `encode` or `decode` of one of ours,
-    returned; each of the others a list with a tensor (1, H, Tq, Tk) for every layer. prettify_tokens: without the marks
-    of where words begin. include_layers, include_heads: the only ones kept, under their own numbers. sentence_b_start:
-    where the second of two sentences begins, each pair of which is then a kind of attention.
+    attention: of a model that looks at itself, or what a model of transformers or its `generate`, or `encode` or
+    `decode` of one of ours, returned; each of the others a list with a tensor (1, H, Tq, Tk) for every layer. tokens:
+    of what `generate` returned all that were read, or one more: the last one written, which is drawn as what comes
+    next. prettify_tokens: as text, without the marks of where words begin. include_layers, include_heads: the only ones
+    kept, under their own numbers. sentence_b_start: where the second of two sentences begins, each pair of which is
+    then a kind of attention.
     """
 
     attention: object = None
@@ -134,24 +152,43 @@ class ExternalWeights:
     def tensors(self) -> Tensors:
         """The weights as they are drawn. Raises ValueError where tokens and weights do not fit, and where there are no
         weights."""
-        weights, axes, rounded = {}, {}, {}
-        for kind, (layers, queries, keys) in self._by_kind().items():
-            if layers is None:
-                continue
-            axes[kind] = tuple(self._tokens(name, kind) for name in (queries, keys))
-            layers = _layers(kind, layers)
+        weights, axes, rounded, makes, numbers = {}, {}, {}, {}, None
+        kinds = self._by_kind()
+        used = {name for given in kinds.values() for name in (given.queries, given.keys)}
+        for name in ("tokens", "encoder_tokens", "decoder_tokens"):
+            if kinds and name not in used and getattr(self, name) is not None:
+                raise ValueError(f"{name} has no effect on this attention; it is between {' and '.join(sorted(used))}")
+        for kind, (given, queries, keys, steps) in kinds.items():
+            layers = [one for one in given if one is not None]
+            read, source = self._tokens(queries, kind), self._tokens(keys, kind)
+            if steps:
+                count = layers[0].shape[2]
+                if len(read) not in (count, count + 1):
+                    raise ValueError(f"{count} tokens were read, and the last one that was written was not; give these "
+                                     f"{count}, or all {count + 1}, as {queries}, which has {len(read)}")
+                makes |= {kind: read[1:]} if len(read) > count else {}
+                read, source = read[:count], source[:count] if kind != "cross" else source
+            axes[kind] = read, source
             if layers[0].dtype in ROUNDED:
                 rounded[kind] = ROUNDED[layers[0].dtype]
-            weights[kind] = _stacked(kind, layers, tuple(map(len, axes[kind])))
+            weights[kind] = _stacked(kind, layers, (len(read), len(source)))
+            if len(layers) < len(given):
+                places = [at for at, one in enumerate(given) if one is not None]
+                numbers = {"layers": places, "heads": [*range(weights[kind].shape[1])]}
         if not weights:
             raise ValueError("there is nothing to show: pass a step, or attention weights with their tokens")
         scales = {kind: scale for kind, found in weights.items() if (scale := _scale(found))}
-        found = Tensors(weights, axes, scales=scales, rounded=rounded).only(self.include_layers, self.include_heads)
+        found = Tensors(weights, axes, scales=scales, rounded=rounded, makes=makes, numbers=numbers)
+        found = found.only(self.include_layers, self.include_heads)
         return found if self.sentence_b_start is None else found.split_at(self.sentence_b_start)
 
-    def _by_kind(self) -> dict[str, tuple[object, str, str]]:
-        """The layers of each kind, and the names of the tokens of its queries and keys."""
+    def _by_kind(self) -> dict[str, Given]:
+        """The kinds of attention that are handed in."""
         own, parts = self.attention, (self.encoder_attention, self.decoder_attention, self.cross_attention)
+        if any(one is not None for one in parts) and (hasattr(own, "encoder_attentions") or (
+                isinstance(own, StackOutput) and own.cross and any(one is not None for one in parts[1:]))):
+            raise ValueError("what is handed in has these parts itself; leave out encoder_attention, "
+                             "decoder_attention and cross_attention")
         if hasattr(own, "encoder_attentions"):
             own, parts = None, tuple(getattr(own, f"{kind}_attentions") or () for kind in KINDS)
         elif isinstance(own, StackOutput):
@@ -163,20 +200,24 @@ class ExternalWeights:
             own = own.attentions or ()
         if own is None:
             names = ("encoder_tokens",) * 2, ("decoder_tokens",) * 2, ("decoder_tokens", "encoder_tokens")
-            return {kind: (part, *pair) for kind, part, pair in zip(KINDS, parts, names, strict=True)}
+            return {kind: Given(_layers(kind, part), *pair, is_steps(part))
+                    for kind, part, pair in zip(KINDS, parts, names, strict=True) if part is not None}
         if any(one is not None for one in parts):
             raise ValueError("attention is for a model with self-attention only; leave it out, or leave out "
                              "encoder_attention, decoder_attention and cross_attention")
         layers = _layers("own", own)
-        ahead = any(layer.triu(1).any() for layer in layers if layer.dim() > 1)  # it looks at what comes later too
-        return {"encoder" if ahead else "decoder": (layers, "tokens", "tokens")}
+        ahead = any(layer.triu(1).any() for layer in layers if layer is not None and layer.dim() > 1)
+        return {"encoder" if ahead else "decoder": Given(layers, "tokens", "tokens", is_steps(own))}
 
     def _tokens(self, name: str, kind: str) -> list[str]:
         tokens = getattr(self, name)
         if tokens is None or isinstance(tokens, str):
             raise ValueError(f"{name} is {'missing' if tokens is None else 'one text'}; give the list of tokens that "
                              f"the {kind} attention is between")
-        return [_pretty(str(token)) if self.prettify_tokens else str(token) for token in tokens]
+        tokens = [*map(str, tokens)]
+        if not self.prettify_tokens:
+            return tokens
+        return [*map(_pretty, map(byte_level_label, tokens) if is_byte_level(tokens) else tokens)]
 
 
 def _scale(values: Tensor) -> Scale | None:
@@ -188,15 +229,23 @@ def _scale(values: Tensor) -> Scale | None:
     return Scale(bool(values.min() < 0), float(values.abs().max()) or 1.0)
 
 
-def _layers(kind: str, layers: object) -> list[Tensor]:
+def _layers(kind: str, layers: Any) -> list[Tensor | None]:
+    """A tensor for every layer; None for one without attention, of a model that has others."""
+    wrong = ValueError(f"the {kind} attention must be a list with a tensor (1, H, queries, keys) for every layer, and "
+                       f"it is of type {type(layers).__name__}")
     try:
-        layers = list(layers)
-        if not layers or any(layer is None for layer in layers):
-            raise ValueError(NONE_THERE)
-        return [torch.as_tensor(layer).detach().cpu() for layer in layers]
-    except (TypeError, RuntimeError):
-        raise ValueError(f"the {kind} attention must be a list with a tensor (1, H, queries, keys) for every layer, "
-                         f"and it is of type {type(layers).__name__}") from None
+        listed = joined(kind, layers) if is_steps(layers) else list(layers)
+    except TypeError:
+        raise wrong from None
+    there = [one for one in listed if one is not None]
+    if not there or (len(there) < len(listed) and kind != "own"):
+        raise ValueError(NONE_THERE)
+    if any(isinstance(one, Tensor) for one in there) and not all(hasattr(one, "shape") for one in there):
+        raise ValueError(A_TUPLE)
+    try:
+        return [None if one is None else torch.as_tensor(one).detach().cpu() for one in listed]
+    except (TypeError, RuntimeError, ValueError):
+        raise wrong from None
 
 
 def _stacked(kind: str, layers: Sequence[Tensor], wanted: tuple[int, int]) -> Tensor:
@@ -221,8 +270,10 @@ def _pretty(token: str) -> str:
     return bare or token  # a space alone stays to be seen
 
 
-def _chosen(name: str, numbers: Sequence[int] | None, count: int) -> list[int]:
-    found = list(range(count) if numbers is None else numbers)
-    if not found or any(type(at) is not int or not 0 <= at < count for at in found):
-        raise ValueError(f"{name} is {found}, and there are {count}, counted from 0; choose one or more of them")
+def _chosen(name: str, numbers: Sequence[int] | None, there: Sequence[int]) -> list[int]:
+    found = list(there if numbers is None else numbers)
+    if not found or any(type(at) is not int or at not in there for at in found):
+        counted = [*there] == [*range(len(there))]
+        which = f"{len(there)}, counted from 0" if counted else ", ".join(map(str, there))
+        raise ValueError(f"{name} is {found}, and there are {which}; choose one or more of them")
     return found

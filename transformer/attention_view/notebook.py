@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +66,11 @@ def show(source: AttentionSource | Checkpoint | Sequence[Tensor] | nn.Module | o
                          "live=True")
     if html_action not in (None, "return", "view"):
         raise ValueError(f"html_action is {html_action!r}; choose view or return, or leave it out")
+    if unknown := weights.keys() - {field.name for field in fields(ExternalWeights)}:
+        raise TypeError(f"show() got an unexpected keyword argument {min(unknown)!r}")
     live = there if live is None else live
+    if isinstance(source, AnyStep) and not live and not exact and sampling != GREEDY:
+        raise ValueError("sampling has no effect on a page of one head; leave it out, or exact=False")
     if isinstance(source, Checkpoint):
         if tokens is not None or weights:
             raise ValueError("tokens and weights are for weights from elsewhere; show(ckpt, text=...) reads a text")
@@ -75,6 +79,8 @@ def show(source: AttentionSource | Checkpoint | Sequence[Tensor] | nn.Module | o
         source, kind, layer, head = _read(source, text, kind, layer, head, sampling, live=live)
         text = None
     source, kind = _source(source, tokens, text, kind, weights, sampling)
+    if sampling != GREEDY and not isinstance(source, AnyStep):
+        raise ValueError("sampling is for a model that writes, and nothing writes here; leave it out")
     if isinstance(source, captured.CapturedStep) and not live:
         source = _ahead(source, sampling)
     drawn = source.seen if isinstance(source, AnyStep) else source
@@ -111,10 +117,12 @@ def _source(source: object, tokens: object, text: object, kind: str | None, weig
     if text is not None:
         raise ValueError("a text is for a model that reads it; show(model, tokenizer, text)")
     if source is None or not hasattr(source, "axes"):
-        source = ExternalWeights(source, tokens, **weights).tensors()
+        if source is not None and "attention" in weights:
+            raise ValueError("the attention is given twice; leave out attention=")
+        source = ExternalWeights(**{"attention": source, "tokens": tokens, **weights}).tensors()
         return source, kind or (source.kinds[0] if source.cut else None)
-    if weights:
-        raise ValueError(f"{', '.join(weights)}: these are for weights from elsewhere; leave them out for a step")
+    if given := [*(["tokens"] if tokens is not None else []), *weights]:
+        raise ValueError(f"{', '.join(given)}: these are for weights from elsewhere; leave them out for a step")
     return source, kind
 
 
@@ -166,6 +174,8 @@ def _ahead(step: AnyStep, sampling: Sampling) -> AnyStep:
 def _selection(source: AttentionSource, kind: str, layer: int | None, head: int | None,
                heads: Sequence[int] | None) -> Selection:
     """What is seen at first, by the numbers of the layers and heads that are there."""
+    if heads is not None and not len(heads):
+        raise ValueError("heads is empty; name some, or leave it out")
     counts = shape(source, kind)
     numbers = getattr(source, "numbers", None) or {"layers": range(counts[0]), "heads": range(counts[1])}
     there = {name: list(found) for name, found in numbers.items()}

@@ -22,6 +22,8 @@ from transformer.text.word_pieces import BEGINS, ENDS, GOES_ON, NONE
 if TYPE_CHECKING:
     import tokenizers
 
+SPACE = "Ġ"  # of byte-level BPE
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")  # no text has them, and č, ć, ğ would be them
 LARGEST = 64_000_000  # bytes of a tokenizer file; the largest vocabularies in use take a third of it
 MOST_PIECES, MOST_GROWTH, MOST_PUT_IN = 1_000_000, 100, 100
 SURROGATES = re.compile("[\ud800-\udfff]")  # a browser can send them, UTF-8 cannot hold them
@@ -124,9 +126,31 @@ def byte_level_label(token: str) -> str:
         return token
     spelled = bytes(_byte_of()[char] for char in token)
     try:
-        return spelled.decode().replace(" ", "▁")
+        return spelled.decode().replace(" ", BEGINS)
     except UnicodeDecodeError:
         return "".join(f"<{byte:02X}>" for byte in spelled)
+
+
+def is_byte_level(tokens: Sequence[str]) -> bool:
+    """Whether tokens are evidently those of byte-level BPE: with its space, or text only when their characters are
+    read as bytes. The letters of many languages are such characters too."""
+    if any(token.startswith(BEGINS) or token.endswith(ENDS) or re.match(r"##\w", token) for token in tokens):
+        return False
+    text = "".join(tokens)
+    if SPACE in text:
+        return True
+    found = _decoded(text)
+    if found is None or found.isascii() or CONTROLS.search(found):
+        return False
+    return any(char > SPACE for char in text) or any(not (_decoded(token) or "").isascii() for token in tokens)
+
+
+def _decoded(token: str) -> str | None:
+    """A token of byte-level BPE as text; None where its bytes are none."""
+    try:
+        return bytes(_byte_of()[char] for char in token).decode()
+    except (KeyError, UnicodeDecodeError):
+        return None
 
 
 def _word_mark(about: Mapping[str, object], *, byte_level: bool) -> str:

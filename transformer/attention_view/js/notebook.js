@@ -1,6 +1,8 @@
 // The widget of a notebook, as anywidget calls it: a frame that draws (notebook_frame.js), and what goes between it and
 // the model, which Python has the other end of.
 
+const ASKED = ["_look", "_move", "_branch"]; // all that a frame sets of the model
+
 // page: the frame's document.
 export const widgetOf = (page) => ({
   render({ model, el }) {
@@ -19,9 +21,10 @@ export const widgetOf = (page) => ({
     // A notebook takes a cell off the page that is scrolled away; when it is back, the frame begins anew and says so.
     const hear = ({ source, data }) => {
       if (source !== frame.contentWindow) return;
-      if (data.ready) return draw();
-      for (const [name, value] of Object.entries(data)) model.set(name, value);
-      model.save_changes();
+      if (data?.ready) return draw();
+      const asked = ASKED.filter((name) => data?.[name]);
+      for (const name of asked) model.set(name, data[name]);
+      if (asked.length) model.save_changes();
     };
     const signal = new AbortController();
     window.addEventListener("message", hear, { signal: signal.signal });
