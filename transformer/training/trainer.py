@@ -144,13 +144,13 @@ class Trainer:
             loss.compile()
         self.loss_sum = self.world.wrap(loss)
         self.peak = gpu.peak(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
-        self.mirror = run_files.tensorboard(folder) if train.tensorboard and self.first else None
         if saved:
             self._resume(last)
+        elif self.first:
+            run_files.replace(folder / "metrics.jsonl", b"")
+        self.mirror = run_files.tensorboard(folder) if train.tensorboard and self.first else None
         if self.first:
             run_files.write_json(folder / "config.json", config.model_dump(mode="json"))  # resumed, it may be another
-            if not saved:
-                run_files.replace(folder / "metrics.jsonl", b"")
         size = record_attention(folder, 0, self.measured, self.task) if self.first and not saved else 0
         if size and begun:  # what heads do by themselves, with random weights
             random = Transformer(config.model, generator=torch.Generator().manual_seed(train.seed)).to(device)
