@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from transformer.resource_errors import disk_is_full
+
 TAIL = 65_536  # bytes that are enough for the last rows
 FLAT = 200  # brackets, with which no text is too deep
 
@@ -100,6 +102,18 @@ def replace(path: Path, content: bytes, *, mode: int = 0o644) -> None:
 
 def write_json(path: Path, value: object) -> None:
     replace(path, orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def write_status(path: Path, value: object) -> None:
+    """As `write_json`, and over the file that is there where the disk has no room for another."""
+    try:
+        write_json(path, value)
+    except OSError as error:
+        if not disk_is_full(error) or not path.is_file():
+            raise
+        with open(path, "r+b", buffering=0) as file:
+            file.write(orjson.dumps(value) + b"\n")
+            file.truncate()
 
 
 def is_number(value: object) -> bool:

@@ -398,7 +398,7 @@ class Trainer:
         if state == "failed" and self.world.size > 1 and _failed(self.folder):
             return  # another process failed first, and this one only noticed
         try:
-            run_files.write_json(self.folder / "status.json", {
+            run_files.write_status(self.folder / "status.json", {
                 "state": state, "why": why, "step": self.step, "steps": self.config.train.steps, "time": time.time(),
                 "best": self.best if self.best < float("inf") else None, "device": str(self.device),
                 "gpu": torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else None,
