@@ -15,7 +15,7 @@ STRANGER = Visitor(None, teacher=False, shared=True, starting=True)
 STUDENT = Visitor(ME, teacher=False, shared=True, starting=True)
 TEACHER = Visitor(None, teacher=True, shared=True, starting=False)
 ALONE = Visitor(ME, teacher=False, shared=False, starting=True)
-STARTING = {"start", "check", "measure", "upload"}
+STARTING = {"start", "check", "measure", "compute", "upload"}
 DONE_TO = {"stop", "cancel", "resume", "rename", "keep", "delete", "read"}
 ALL = set(get_args(Action))
 
