@@ -3,6 +3,7 @@
 import streamlit as st
 
 from transformer.design import colour
+from ui.access import visitors
 from ui.access.accounts import account_line
 from ui.components.shell import show_shell
 from ui.lessons.bar import show_lesson
@@ -11,7 +12,7 @@ from ui.page.pages import HOME, menu
 from ui.page.presentation import presenting
 from ui.page.unheeded import say_unheeded
 from ui.rooms.bar import show_room
-from ui.state import patches
+from ui.state import patches, work_queue
 
 # Drawn inline: Streamlit fetches icons named ":material/...:" from the network when they stand in the browser's tab.
 ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="ACCENT"/><g fill="white">
@@ -21,6 +22,7 @@ ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="ACC
 ABOUT = "**Heads Up** shows what every attention head of a transformer is doing while it works."
 
 patches.apply()
+st.session_state[work_queue.WHOSE] = visitors.owner() or st.context.ip_address
 mark = ICON.replace("ACCENT", colour("accent"))
 st.set_page_config(page_icon=mark, layout="wide", menu_items={"About": f"{ABOUT}\n\n{account_line()}".strip()})
 st.logo(mark)  # the name beside it is in shell.css; both lead home

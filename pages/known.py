@@ -9,6 +9,7 @@ from transformer.checkpoint import describe
 from transformer.formatting import duration
 from transformer.known_results import BY_NAME, COLOURS, KNOWN, KnownResult, Models, Outcome, Recorded, Verdict
 from ui import figures
+from ui.access import owners
 from ui.page.link import arrive_at, choice, leave_at
 from ui.page.pages import PAGES
 from ui.page.plain_text import say_error
@@ -56,9 +57,17 @@ def plain(found: Outcome | Recorded | None) -> Outcome | None:
 
 
 def made(one: KnownResult) -> Outcome:
-    """What comes out, computed now if it has not been. Raises ValueError or OSError where that fails."""
+    """What comes out, computed now if it has not been. Raises ValueError or OSError where that fails, and NotAllowed
+    where this visitor may not have it computed."""
+    if not is_quick(one) and shelf(PAGE).find(key(one)) is None:
+        owners.require("compute")
     models = Models(lambda folder: opened(folder, describe(folder).id))
     return shelf(PAGE).make(key(one), one.title, lambda work: one.outcome(models, work.watch))
+
+
+def is_quick(one: KnownResult) -> bool:
+    """Whether it is computed when it is looked at; of a model that is not here that is said at once."""
+    return one.seconds <= QUICK or None in one.model_ids()
 
 
 def compute(one: KnownResult) -> Outcome | None:
@@ -118,8 +127,7 @@ def show_one(one: KnownResult, outcome: Outcome | Recorded | None) -> None:
     source = one.source if presenting(PAGE) else f"[{one.source}]({one.url})"
     st.markdown(f"**Published** ({source}): {figures.markdown_text(one.published)}")
     st.markdown(f"**Counts as agreeing if** {figures.markdown_text(one.agrees_if)}.")
-    soon = one.seconds <= QUICK or None in one.model_ids()  # a model that is not here is said at once
-    asked = st.session_state.get(f"{PAGE}_asked") == one.name or (outcome is None and soon)
+    asked = st.session_state.get(f"{PAGE}_asked") == one.name or (outcome is None and is_quick(one))
     if asked and not isinstance(outcome, Outcome) and compute(one):
         st.rerun()  # the list, which has been drawn, says how it came out
     if found is None:
@@ -140,9 +148,15 @@ def show_one(one: KnownResult, outcome: Outcome | Recorded | None) -> None:
 
 def offer(one: KnownResult, label: str) -> None:
     """The button that computes a result."""
+    refused = None if is_quick(one) else owners.refusal(owners.me(), "compute")
     with settings(PAGE, "compute"):
         st.button(label, key=f"{PAGE}_compute", icon=":material/play_arrow:", on_click=partial(ask, one.name),
-                  help=f"It takes about {duration(one.seconds)}.")
+                  disabled=bool(refused), help=_why(refused) or f"It takes about {duration(one.seconds)}.")
+
+
+def _why(refused: str | None) -> str:
+    """Why a button is of no use, as a sentence; empty where it is."""
+    return f"{figures.markdown_text(refused[0].upper() + refused[1:])}." if refused else ""
 
 
 def show_table(outcomes: Mapping[str, Outcome | Recorded | None]) -> None:
@@ -163,8 +177,10 @@ with settings(PAGE), st.container(horizontal=True, vertical_alignment="center"):
                 f"agree{'s' if agree == 1 else ''}, {mark_of('does not agree')} {differ} "
                 f"do{'es' if differ == 1 else ''} not, {mark_of('undecided')} {verdicts.count('undecided')} undecided, "
                 f"{mark_of('not computed')} {verdicts.count('not computed')} not computed.", width="content")
+    refused = owners.refusal(owners.me(), "compute")
     st.button("Compute all here", key=f"{PAGE}_all", icon=":material/play_arrow:", on_click=partial(ask, "all"),
-              help=f"It takes about {duration(sum(other.seconds for other in KNOWN))}; what is done stays.")
+              disabled=bool(refused), help=_why(refused) or (
+                  f"It takes about {duration(sum(other.seconds for other in KNOWN))}; what is done stays."))
 under_way = st.container()
 left, right = columns(PAGE, [2, 3], gap="medium")
 if not presenting(PAGE):

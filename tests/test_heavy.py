@@ -1,6 +1,7 @@
 """Heavy work: a few at once, in the order in which they came, in turns; ended where nobody waits for it any more."""
 
 import threading
+from collections.abc import Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -10,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 import ui.state.work_queue
 from tests.waiting import until
 from ui.state.caches import Shelf
-from ui.state.work_queue import Work, WorkQueue, heavy
+from ui.state.work_queue import SharedWorkQueue, Work, WorkQueue, heavy
 
 
 class Left(BaseException):
@@ -21,7 +22,7 @@ class Visitor:
     """Somebody with a piece of heavy work, on a thread as a script is."""
 
     def __init__(self, queue: WorkQueue, log: list, name: str):
-        self.queue, self.log, self.name = queue, log, name
+        self.queue, self.log, self.name, self.whose = queue, log, name, name[0]
         self.ahead, self.left, self.begun, self.done = None, False, threading.Event(), threading.Event()
         self.thread = threading.Thread(target=self._work, daemon=True)
         self.thread.start()
@@ -47,7 +48,7 @@ class Visitor:
         self.thread.join(300)
 
 
-def in_queue(queue: WorkQueue, log: list, names: str) -> list[Visitor]:
+def in_queue(queue: WorkQueue, log: list, names: Sequence[str]) -> list[Visitor]:
     """Visitors who come one after the other."""
     visitors = []
     for name in names:
@@ -81,6 +82,27 @@ def test_who_waits_is_told_how_many_are_ahead_and_may_leave():
     third.begun.wait(300)
     third.end()
     assert log == ["a", "b left", "c"]
+
+
+def test_turns_go_round_by_visitor_however_many_pages_they_have_open():
+    queue, log = SharedWorkQueue(1), []
+    waiting = in_queue(queue, log, ["a1", "a2", "a3", "a4", "b1", "c1"])
+    order = ["a1", "a2", "b1", "c1", "a3", "a4"]  # once a visitor has had a turn, all others go first
+    for name in order:
+        (one,) = [one for one in waiting if one.name == name]
+        assert one.begun.wait(300)
+        one.end()
+    assert log == order and not queue.anybody_waits()
+
+
+def test_of_a_visitor_two_pieces_run_at_once():
+    queue, log = SharedWorkQueue(3), []
+    a1, a2, a3, b1 = in_queue(queue, log, ["a1", "a2", "a3", "b1"])
+    assert b1.begun.wait(300) and log == ["a1", "a2", "b1"] and not queue.anybody_waits()
+    a1.end()
+    assert a3.begun.wait(300)
+    for one in (a2, a3, b1):
+        one.end()
 
 
 def test_long_work_lets_others_in_between_its_pieces(monkeypatch):

@@ -26,6 +26,7 @@ from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 from transformer.rooms.questions import KINDS
 from transformer.rooms.questions.bars import divergence, overlap, shares
+from transformer.spreadsheet import cell
 from transformer.text.word_pieces import BEGINS, ENDS, GOES_ON, NONE, word_text, words_of
 from ui.components import scripts
 from ui.components.scripts import HERE
@@ -36,6 +37,8 @@ NODE = shutil.which("node")
 TEXT = "I am cold. We can go home. I see a dog."
 TOKENS = ["", " ", "▁cold", "\n", "\t\r", "\u00a0!", "\u202e", "\x00\x1b\x7f", "\u200b", "é", "e\u0301", "👩‍👩‍👧",
           "\u3000", "\ud800", "\u2028", "😀", "<b>", "\U0001f3f4\U000e0067\U000e0062\U000e007f"]
+COMPUTED = ["=1+1", "+2", "-3", "@x", "＝1", "＋2", "－3", "＠x", " =1", "\t+2", "'-3", "\u200b@x", '"=1', "a,=1",
+            "a;+2", "a|-3", "a\n@x", "été", "a-b", "a = b", "1,2", '"', "\x00=1"]
 SAID = [".", "▁.", ",", "▁red", " red", "▁", "a b", "(", "'", "</s>"]
 MODERN = {"n_heads": 4, "kv_heads": 2, "window": 5, "window_layers": (1,), "attention_scale": 0.22, "score_cap": 3.0}
 needs_node = pytest.mark.skipif(NODE is None, reason="no node on the PATH")
@@ -49,7 +52,7 @@ def cases(writer, make_checkpoint, tmp_path) -> Path:
              "cells": cells(reading), "head": head(reading), "smooth": smooth(), "small": small_ones(writer),
              "modern": modern(make_checkpoint), "drawn": drawn(), "paths": paths(make_checkpoint), "open": others(),
              "settled": choices(), "forms": sorted({kind.form for kind in KINDS.values()}),
-             "words": words(),
+             "words": words(), "spreadsheet": [[text, cell(text)] for text in (*COMPUTED, *SAID)],
              "tokens": [[token, exact_label(token, longest=None), spoken_label(token), plain_label(token, longest=None)]
                         for token in [*TOKENS, *SAID]]}
     path = tmp_path / "cases.json"

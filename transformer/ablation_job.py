@@ -117,7 +117,7 @@ def run(ckpt: Checkpoint, out: Path, *, what: str = "off", limit: int | None = 2
         done = {Head(row["kind"], row["layer"], row["head"]) for row in rows}
 
         def status(state: str, *, why: str | None = None) -> None:
-            run_files.write_json(folder / "status.json", {
+            run_files.write_status(folder / "status.json", {
                 "state": state, "why": why, "step": len(done), "steps": len(heads), "time": time.time(),
                 "device": str(ckpt.device), "pid": os.getpid(), **(identify(os.getpid()) or {})})
 

@@ -1,7 +1,5 @@
 """Runs in a folder: named, listed, renamed, deleted, read as curves, and promoted to checkpoints."""
 
-import csv
-import io
 import re
 import shutil
 from collections.abc import Iterable
@@ -19,6 +17,7 @@ from transformer.jobs import ray_cluster, run_files
 from transformer.jobs.launch import Progress, alive, progress
 from transformer.jobs.queue import locked, record, ticket
 from transformer.resource_errors import said
+from transformer.spreadsheet import table_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -175,13 +174,7 @@ def _must_have_ended(folder: Path) -> None:
 
 def as_csv(folder: Path) -> str:
     """All metrics of a run as CSV, a row for each time that something was measured."""
-    rows = run_files.read(folder / "metrics.jsonl")
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return table_of(run_files.read(folder / "metrics.jsonl"))
 
 
 def metrics(folder: Path | str) -> "DataFrame":

@@ -18,6 +18,7 @@ from transformer.analysis.ablation import Head, all_heads, compare_paths, switch
 from transformer.jobs import run_files
 from transformer.jobs.launch import progress
 from transformer.jobs.process import identify
+from transformer.spreadsheet import MARK
 from ui.access import quotas, visitors
 from ui.components.head_maps import switched_heads as switched_heads_of
 from ui.views.heads import switched_heads
@@ -174,7 +175,7 @@ def test_what_was_measured_is_drawn_for_everybody(done, visit_switch):
     assert f'data-kind="cross" data-layer="1" data-head="0" data-measure="change">{value:.6g}<' in html
     assert f"loss {found.baseline['loss']:.4g}" in sent["origin"] and f"{found.n} sentences" in sent["origin"]
     assert button(at, "effects_start") is None  # nothing is left to do
-    rows = list(csv.DictReader(io.StringIO(as_csv(folder))))
+    rows = list(csv.DictReader(io.StringIO(as_csv(folder).removeprefix(MARK))))
     assert len(rows) == len(all_heads(ckpt.config))
     assert float(rows[-1]["change"]) == found.values["cross"]["change"][1, 1]
 

@@ -9,13 +9,14 @@ from transformer.paths import ROOT
 from transformer.presets import PRESETS
 from ui.access import owners, quotas, visitors
 from ui.access.owners import Action, Thing, Visitor, refusal, refuse_corpus, refuse_training
+from ui.state.work_queue import WHOSE
 
 ME, YOU = visitors.digest("me"), visitors.digest("you")
 STRANGER = Visitor(None, teacher=False, shared=True, starting=True)
 STUDENT = Visitor(ME, teacher=False, shared=True, starting=True)
 TEACHER = Visitor(None, teacher=True, shared=True, starting=False)
 ALONE = Visitor(ME, teacher=False, shared=False, starting=True)
-STARTING = {"start", "check", "measure", "upload"}
+STARTING = {"start", "check", "measure", "compute", "upload"}
 DONE_TO = {"stop", "cancel", "resume", "rename", "keep", "delete", "read"}
 ALL = set(get_args(Action))
 
@@ -34,6 +35,13 @@ def may(visitor: Visitor, thing: Thing | None = None) -> set[str]:
 def test_who_may_do_what(visitor, without, mine, yours, nobodys):
     assert may(visitor) == without
     assert [may(visitor, Thing("run", owner)) for owner in (ME, YOU, None)] == [mine, yours, nobodys]
+
+
+def test_heavy_work_is_of_the_browser_that_asks_and_without_cookies_of_its_address(visit, cookies, monkeypatch):
+    assert visit("known").session_state[WHOSE] == visitors.digest("my own key")
+    cookies.clear()
+    monkeypatch.setattr("streamlit.runtime.context.ContextProxy.ip_address", "10.0.0.7")
+    assert visit("known").session_state[WHOSE] == "10.0.0.7"
 
 
 def test_nothing_is_started_or_resumed_that_the_teacher_has_not_allowed():

@@ -72,7 +72,7 @@ def weight_of(readout):
 
 def table_of(text):
     """The rows of a CSV, and what is said above them."""
-    lines = text.decode("utf-8").splitlines()
+    lines = text.decode("utf-8-sig").splitlines()
     said = [line for line in lines if line.startswith("#")]
     return list(csv.reader(line for line in lines if line not in said)), said
 

@@ -55,6 +55,8 @@ def test_a_disk_that_fills_while_a_run_trains(disk, two_texts):
         run.run()
     assert checkpoint.load(disk / "run" / "last").description.step == 4
     fillers[0].unlink()
+    now = progress(disk / "run")
+    assert (now.state, now.why.startswith("the disk is full")) == ("failed", True)
     assert Trainer(disk / "run", config(two_texts), device=CPU).run() == "finished"
     assert progress(disk / "run").state == "finished"
     assert [path.name for path in (disk / "run").rglob(".*")] == [".lock"]

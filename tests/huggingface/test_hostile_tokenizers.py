@@ -59,10 +59,11 @@ def test_what_is_put_around_a_text_has_a_row_in_the_model(step, tmp_path):
 
 @pytest.mark.parametrize(("step", "pattern"), [
     ("normalizer", "z+z+(?!.)"), ("pre_tokenizer", "z+z+(?!.)"), ("decoder", "z+z+(?!.)"),
+    pytest.param("pre_tokenizer", "x*x*x*y", marks=pytest.mark.slow),
     *(("pre_tokenizer", one) for one in (
         r"\p{Greek}+\p{Greek}+(?!.)", "x" * 9_000, "(", r"(a)\1+", "(?~a)", "(*FAIL)", "[a")),
     *(pytest.param("pre_tokenizer", one, marks=SPELLINGS) for one in (
-        "(qw|wq)+(qwwq)+(?!.)", r"(\d+)+$x", r"\x{71}+\x{71}+(?!.)",
+        "[a-c]*[a-c]*[a-c]*[xy]", r"\s*\s*\s*\d", "(qw|wq)+(qwwq)+(?!.)", r"(\d+)+$x", r"\x{71}+\x{71}+(?!.)",
         f"{''.join(map(chr, range(0x4e00, 0x4e46)))}|q+q+(?!.)", r"[\x{3b1}-\x{3b3}]+[\x{3b1}-\x{3b3}]+(?!.)",
         r"\u03b1+\u03b1+(?!.)", r"[[:alpha:]&&[a-c]]+[[:alpha:]&&[b]]+(?!.)", r"(?i:q)+(?i:Q)+(?!.)"))])
 def test_a_pattern_that_holds_everybody_up_is_refused_before_any_text_is_read(step, pattern):

@@ -505,6 +505,13 @@ def test_a_place_that_no_text_has_is_refused_at_the_door(writer, plain, why):
         Changes.of(writer, plain)
 
 
+def test_texts_are_limited_over_all_changes_together(writer):
+    change = {"how": "replace", "site": "decoder.0.z", "source": {"texts": ["a"] * 150}}
+    Changes.of(writer, [change] * 3)
+    with pytest.raises(ValueError, match="the changes name 350 texts, and at most 200 are read for all of them; name"):
+        Changes.of(writer, [change, change | {"source": {"texts": ["b"] * 200}}], watch=lambda: pytest.fail("is read"))
+
+
 def test_what_is_read_of_other_texts_is_watched_and_a_mean_keeps_one_row(writer, shipped, monkeypatch):
     """A long list of texts ends when nobody waits for it, and takes the memory of one."""
     texts, seen = ["I am cold.", "Go on.", "He is tall."], []
@@ -515,6 +522,11 @@ def test_what_is_read_of_other_texts_is_watched_and_a_mean_keeps_one_row(writer,
     one = next(one for one in found.ready if one.place.layer == 1)
     torch.testing.assert_close(one.source.values[0, :, 0], rows.mean(1))
     assert one.source.values.shape[2] == 1
+    several = [change | {"site": site} for site in ("decoder.0.z", "decoder.1.z", "decoder.0.mlp_out")]
+    found = Changes.of(writer, several, watch=lambda: seen.append(None))
+    assert len(seen) == 6  # once for all changes
+    one = next(one for one in found.ready if one.place.name == "decoder.1.z")
+    torch.testing.assert_close(one.source.values[0, :, 0], rows.mean(1))
     monkeypatch.setattr("transformer.inference.changed.KEPT", 100_000)
     with pytest.raises(ValueError, match="at 4 sites is more than 100,000 numbers; name fewer sites, or take the mean"):
         Changes.of(shipped("write"), {"how": "replace", "site": "decoder.*.z", "source": "resample"})

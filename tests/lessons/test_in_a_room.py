@@ -16,6 +16,7 @@ from transformer.rooms.questions import kind_of, make, of_stop
 from transformer.rooms.questions.wording import apart
 from transformer.rooms.room import ANSWER, new_key
 from transformer.rooms.store import Store
+from transformer.spreadsheet import MARK
 from ui.lessons.catalogue import shipped
 from ui.lessons.stop_links import open_stop
 from ui.rooms import actions, export, visible_state
@@ -149,7 +150,7 @@ def test_what_a_class_says_before_and_after_a_lesson_is_saved_side_by_side_and_w
         for key, text in reversed([*zip(keys, texts, strict=False)]):
             actions.take_answer(store, room, key, {"question": question, "round": 1, "value": text})
     table = export.answers(store, room)
-    rows = list(csv.DictReader(io.StringIO(table.removeprefix("\ufeff"))))
+    rows = list(csv.DictReader(io.StringIO(table.removeprefix(MARK))))
     assert {row["asked"] for row in rows} == {first.question.ask}
     by_phone: dict[str, dict[str, str]] = {}
     for row in rows:

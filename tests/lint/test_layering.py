@@ -49,6 +49,14 @@ def test_only_resources_caches():
     assert caching == {"ui/state/caches.py"}
 
 
+def test_tables_are_written_where_no_cell_is_a_formula():
+    """But for a corpus, which a training reads."""
+    writes = re.compile(r"csv\.(writer|DictWriter)\(|\.to_csv\(|type: .text/(csv|tab)")
+    found = {name for name, text in files("pages", "ui", "transformer", suffixes=(".py", ".js")) if writes.search(text)}
+    assert found == {"transformer/spreadsheet.py", "transformer/attention_view/js/picture_kit.js",
+                     "ui/views/classify/toy.py"}
+
+
 def test_no_module_needs_unix_to_be_imported():
     """So that all of it can be imported on Windows; inside a function or a `try`, such a module may be missing."""
     unix = {"fcntl", "grp", "pwd", "resource", "termios"}

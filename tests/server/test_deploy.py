@@ -42,6 +42,8 @@ def test_no_service_may_do_or_write_more_than_it_needs(services):
         assert service["read_only"] and service["cap_drop"] == ["ALL"], name
         assert int(service["logging"]["options"]["max-size"].removesuffix("m")) <= 100, name
         assert service["security_opt"] == ["no-new-privileges:true"] and not service.get("privileged"), name
+        assert re.fullmatch(r"(\$\{HEADSUP_MEMORY:-)?\d+g\}?", service["mem_limit"]) and service["pids_limit"], name
+        assert all(re.fullmatch(r"/\w+:size=\d+[mg]", place) for place in service["tmpfs"]), name
     assert services["app"].get("ports") is None and services["app"].get("cap_add") is None
     assert re.fullmatch(r"caddy:\d+\.\d+\.\d+", services["caddy"]["image"])
     assert re.search(r"^USER 1000$", DOCKERFILE, re.MULTILINE)

@@ -151,6 +151,10 @@ def test_who_is_one_of_many_that_come_at_once_is_asked_to_try_again(served, monk
     assert served.ask("late") == (503, 0)
     monkeypatch.setattr(clock, "now", lambda: 1e9 + 2)
     assert served.ask("late") == (200, 0)
+    served.store.lock(served.room.id, True)
+    assert served.ask("another", address="10.0.0.2") == (403, 0)
+    for at in range(MOST_JOINING + 1):  # trying again would help none of them
+        assert served.ask(f"later-{at}") == (403, 0)
 
 
 def test_the_lecturer_takes_out_all_who_are_new(room):

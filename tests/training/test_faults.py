@@ -177,11 +177,14 @@ def test_a_disk_too_full_to_say_so_does_not_hide_what_happened(tmp_path, monkeyp
         raise full
 
     monkeypatch.setattr(run, "train_step", refuse)
-    write = run_files.write_json
-    monkeypatch.setattr(run_files, "write_json", lambda path, value: refuse() if value.get("state") == "failed" else
-                        write(path, value))
+    replace = run_files.replace
+    monkeypatch.setattr(run_files, "replace", lambda path, content, **how: refuse() if b'"failed"' in content else
+                        replace(path, content, **how))
     with pytest.raises(TrainingError, match="the disk is full"):
         run.run()
+    monkeypatch.undo()
+    now = progress(tmp_path / "run")  # once there is room again
+    assert (now.state, now.why.startswith("the disk is full")) == ("failed", True)
 
 
 def test_a_clock_set_back_a_day_disturbs_nothing(tmp_path, two_texts, monkeypatch, trainer):

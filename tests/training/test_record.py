@@ -104,6 +104,36 @@ def test_metrics_are_mirrored_for_tensorboard(trained):
     assert "validation_loss" in events.Tags()["scalars"]
 
 
+def test_after_a_crash_tensorboard_shows_each_step_once(trained):
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    def train(steps):
+        return trained("sentiment", "text,label\nso good,yes\nso bad,no\n", ".csv", tensorboard=True, steps=steps)
+
+    def shown(folder):
+        events = EventAccumulator(str(folder / "tensorboard"))
+        events.Reload()
+        return {name: [event.step for event in events.Scalars(name)] for name in events.Tags()["scalars"]}
+
+    def written(folder, name):
+        return [row["step"] for row in run_files.read(folder / "metrics.jsonl") if name in row]
+
+    folder = train(4)
+    for last in (4, 6):  # saved; what comes after it, a crash leaves behind
+        mirror = run_files.tensorboard(folder)
+        for step in range(last + 1, 20):
+            row = {"step": step, "time": 0.0, "loss": 1.0, "lr": 1.0, "validation_loss": 1.0}
+            run_files.append(folder / "metrics.jsonl", row)
+            mirror(row)
+        train(last + 2)
+    found = shown(folder)
+    assert {"loss", "lr", "validation_loss"} <= set(found)
+    for name, steps in found.items():
+        assert steps == written(folder, name), name
+        assert len(set(steps)) == len(steps), name
+
+
 def test_without_tensorboard_its_mirror_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(ValueError, match="pip install tensorboard"):

@@ -17,7 +17,7 @@ from transformer.formatting import how_many, shorten
 from transformer.inference.forward import Batch, captured
 from transformer.inference.prompts import prompt
 from transformer.inference.validation import check_checkpoint, check_text
-from transformer.model.changes import Change, Changed, Ready, Values
+from transformer.model.changes import MOST_TEXTS, Change, Changed, Ready, Values
 from transformer.model.masks import allowed_keys
 from transformer.model.sites import NO_TAPS, Place, Taps
 from transformer.text.corpora import corpus, drawn, is_available, passages
@@ -215,13 +215,32 @@ class Changes:
         """What each change takes from elsewhere, by its number and place."""
         out: dict[tuple[int, Place], Values] = {}
         of_texts: dict[tuple, dict[str, Tensor]] = {}
-        for at, change in enumerate(self.items):
-            places = change.places(self.ckpt.config)
-            for place in places:
+        places = [change.places(self.ckpt.config) for change in self.items]
+        for change, some in zip(self.items, places, strict=True):
+            for place in some:
                 _check_place(change, place)
-                if change.source is not None and not _is_own(change):
-                    out[at, place] = self._source(change, place, places, of_texts)
+        samples = self._samples(places)
+        for at, (change, some) in enumerate(zip(self.items, places, strict=True)):
+            for place in some:
+                if at in samples:
+                    out[at, place] = self._of_sample(change, place, *samples[at], of_texts)
+                elif change.source is not None and not _is_own(change):
+                    out[at, place] = self._source(change, place, some, of_texts)
         return out
+
+    def _samples(self, places: Sequence[Sequence[Place]]) -> dict[int, tuple[tuple, list[Place]]]:
+        """The texts of which a mean or a draw is taken, and all places at which any change needs it, by the number of
+        the change: so that each text is read once for all of them. Raises ValueError for too many texts."""
+        found: dict[tuple, dict[Place, None]] = {}
+        wanted = {at: (_texts_of(self.ckpt, change), change.source != "resample")
+                  for at, change in enumerate(self.items) if _is_sample(change.source)}
+        for at, sample in wanted.items():
+            found.setdefault(sample, {}).update(dict.fromkeys(places[at]))
+        named = {sample for at, sample in wanted.items() if isinstance(self.items[at].source, Mapping)}
+        if (count := sum(len(texts) for texts, _ in named)) > MOST_TEXTS:
+            raise ValueError(f"the changes name {count:,} texts, and at most {MOST_TEXTS} are read for all of them; "
+                             "name fewer, or the same for several")
+        return {at: (sample, [*found[sample]]) for at, sample in wanted.items()}
 
     def _source(self, change: Change, place: Place, places: Sequence[Place],
                 of_texts: dict[tuple, dict[str, Tensor]]) -> Values:
@@ -230,8 +249,6 @@ class Changes:
             return Values(_with_axes(source, place))
         if source == "zero":
             return Values(torch.zeros((1,) * len(place.axes)))
-        if source in ("mean", "resample") or (isinstance(source, Mapping) and "texts" in source):
-            return self._of_sample(change, place, places, of_texts)
         if isinstance(source, Mapping):
             key = (source["text"], source.get("target"), change.site)
             if key not in of_texts:
@@ -243,23 +260,16 @@ class Changes:
             raise ValueError(f"the source is a run of {source.ckpt.id}, which has other sizes than {self.ckpt.id}")
         return Values(source.batched(place))
 
-    def _of_sample(self, change: Change, place: Place, places: Sequence[Place],
+    def _of_sample(self, change: Change, place: Place, sample: tuple, places: Sequence[Place],
                    of_texts: dict[tuple, dict[str, Tensor]]) -> Values:
-        """The mean of a site over held-out text, or a draw of its rows."""
-        if "key" in place.axes:
-            raise ValueError(f"{place} has a row of other length in every text, so it has no mean; give a text of the "
-                             "same length, or change z")
-        named = change.source if isinstance(change.source, Mapping) else {}
-        seed = int(named.get("seed", 0))
-        texts = tuple(named["texts"]) if "texts" in named else _held_out(self.ckpt, seed)
-        is_mean = change.source != "resample"
-        key, axis = (texts, change.site, is_mean), place.row_axis
-        if key not in of_texts:
-            of_texts[key] = self._read(texts, places, is_mean=is_mean)
-        values = of_texts[key][place.name]
+        """The mean of a site over some texts, or a draw of its rows."""
+        texts, is_mean = sample
+        if sample not in of_texts:
+            of_texts[sample] = self._read(texts, places, is_mean=is_mean)
+        values, axis = of_texts[sample][place.name], place.row_axis
         if is_mean:
             return Values(values)
-        draw = torch.from_numpy(np.random.default_rng(seed).integers(0, values.shape[axis], self.ckpt.config.max_len))
+        draw = torch.from_numpy(np.random.default_rng(0).integers(0, values.shape[axis], self.ckpt.config.max_len))
         return Values(values.index_select(axis, draw.to(values.device)))
 
     def _read(self, texts: Sequence[Any], places: Sequence[Place], *, is_mean: bool) -> dict[str, Tensor]:
@@ -334,6 +344,9 @@ def _check_place(change: Change, place: Place) -> None:
     """Raises ValueError for a change that this place cannot have."""
     if place.site == "logits":
         raise ValueError("nothing is computed from the logits, so a change there would change nothing; change final")
+    if _is_sample(change.source) and "key" in place.axes:
+        raise ValueError(f"{place} has a row of other length in every text, so it has no mean; give a text of the "
+                         "same length, or change z")
     of_source = place.kind == "encoder" or (place.kind == "cross" and place.site in ("k", "v"))
     if change.how == "freeze" or not _is_own(change):
         return
@@ -376,6 +389,18 @@ def _check_count(rows: Sequence[int], change: Change) -> None:
     if len(rows) > 1 and (change.rows is None or len(change.rows) != len(rows)):
         raise ValueError(f"{len(rows)} rows of the source are named for {len(change.rows or ()) or 'all'} rows here; "
                          "name as many, or one")
+
+
+def _is_sample(source: object) -> bool:
+    """Whether a source is a mean or a draw over texts."""
+    if isinstance(source, Mapping):
+        return "texts" in source
+    return isinstance(source, str) and source in ("mean", "resample")
+
+
+def _texts_of(ckpt: Checkpoint, change: Change) -> tuple:
+    """The texts of a mean or a draw: those that are named, or held-out ones. Raises ValueError as `_held_out` does."""
+    return tuple(change.source["texts"]) if isinstance(change.source, Mapping) else _held_out(ckpt, 0)
 
 
 def _held_out(ckpt: Checkpoint, seed: int) -> tuple[tuple[str, str | None], ...]:

@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from transformer.resource_errors import disk_is_full
+
 TAIL = 65_536  # bytes that are enough for the last rows
 FLAT = 200  # brackets, with which no text is too deep
 
@@ -63,14 +65,16 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def tensorboard(folder: Path) -> Callable[[dict[str, Any]], None]:
-    """Returns a function that writes a row as TensorBoard events, into tensorboard/. Raises ValueError if TensorBoard
-    is not installed."""
+    """Returns a function that writes a row as TensorBoard events, into tensorboard/; events after the last row of
+    metrics.jsonl, which a resumed run writes again, are no longer shown. Raises ValueError if TensorBoard is not
+    installed."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise ValueError("tensorboard=true needs the package tensorboard: pip install tensorboard, "
                          "or leave it out; metrics.jsonl has the same numbers") from None
-    writer = SummaryWriter(str(folder / "tensorboard"))
+    kept = last(folder / "metrics.jsonl").get("step", -1)
+    writer = SummaryWriter(str(folder / "tensorboard"), purge_step=kept + 1)  # a new run too: the first drops nothing
 
     def write(row: dict[str, Any]) -> None:
         for name, value in row.items():
@@ -98,6 +102,18 @@ def replace(path: Path, content: bytes, *, mode: int = 0o644) -> None:
 
 def write_json(path: Path, value: object) -> None:
     replace(path, orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def write_status(path: Path, value: object) -> None:
+    """As `write_json`, and over the file that is there where the disk has no room for another."""
+    try:
+        write_json(path, value)
+    except OSError as error:
+        if not disk_is_full(error) or not path.is_file():
+            raise
+        with open(path, "r+b", buffering=0) as file:
+            file.write(orjson.dumps(value) + b"\n")
+            file.truncate()
 
 
 def is_number(value: object) -> bool:

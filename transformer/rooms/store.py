@@ -37,6 +37,7 @@ from transformer.rooms.room import (
     room_id,
 )
 
+CLOSED_TO_NEW = "this room is closed to new phones now; ask the lecturer"
 NOT_ASKED = "this room has not asked that question"
 _QUESTION = "select id, number, spec, key, phase, round, since, view from question"
 _LATEST = """select answer.seq, answer.value, answer.sure, answer.shown, device.number from answer
@@ -186,6 +187,8 @@ class Store(Database):
         have come within a second."""
         row = self._db.execute("select number, out from device where room = ? and device = ?", [id, device]).fetchone()
         if row is None:
+            if self._db.execute("select 1 from room where id = ? and locked", [id]).fetchone():  # writes nothing then
+                raise NotIn(CLOSED_TO_NEW)
             with self._writing() as db:
                 now = clock.now()
                 room = db.execute("select locked from room where id = ?", [id]).fetchone()
@@ -196,7 +199,7 @@ class Store(Database):
                 if count >= MOST_DEVICES_EVER:
                     count -= self._forget_silent(db, id)
                 if room is None or room["locked"] or here >= MOST_DEVICES or count >= MOST_DEVICES_EVER:
-                    raise NotIn("this room is closed to new phones now; ask the lecturer")
+                    raise NotIn(CLOSED_TO_NEW)
                 if coming >= MOST_JOINING:
                     raise Crowded("many are joining at this moment; trying again")
                 db.execute("insert or ignore into device (room, device, number, came, seen) values (?, ?, ?, ?, ?)",

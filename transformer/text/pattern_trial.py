@@ -4,7 +4,8 @@
 if one did, or if the pattern has parts that it does not know.
 
 The texts: of each kind of character that the pattern distinguishes one or two, found by asking the package itself which
-characters each class matches; repeated, alone and in short words, before an end of every kind.
+characters each class matches; repeated, alone and in short words, before an end of every kind, and before two: one that
+does not go on, and one that the pattern has to find somewhere.
 """
 
 import json
@@ -20,7 +21,7 @@ from tokenizers.pre_tokenizers import Split
 
 MEMORY, CPU_SECONDS = 2**31, 60
 STAGES = (300, 0.02, 400), (1_500, 0.3, 40), (20_000, 1.0, 0)  # characters, seconds, and how many go on: the slowest
-MOST_SIGNS, MOST_WORDS, MOST_SHORT, ENDS = 120, 40, 200, 8
+MOST_SIGNS, MOST_WORDS, MOST_SHORT, ENDS, STRANGERS = 120, 40, 200, 8, 12
 _PART = re.compile(r"""
     (?P<group>\((?:\?(?:[:=!>]|<[=!]|(?P<flags>[im-]+)[:)]))?) | (?P<other>[|)^$*+?]|\{\d*,?\d*\}|\\[bBAzZ])
   | (?P<hex>\\x\{(?P<code>[0-9A-Fa-f]{1,6})\}|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4})
@@ -101,12 +102,18 @@ def texts(signs: list[str], words: list[str]) -> Iterator[tuple[str, str]]:
     """Pairs of what is repeated, and the end that follows."""
     draw, parts = random.Random(0), [*signs, *words]
     for sign in signs:
-        for end in ("", "\n!", *signs):
+        for end in ("", "\n!", *signs, *_two(signs, draw)):
             yield sign, end
     drawn = ["".join(draw.choices(parts, k=draw.randint(2, 6))) for _ in range(MOST_SHORT)]
     for word in [*words, *drawn]:
-        for end in ("", "!", "\n!", *draw.choices(signs, k=ENDS)):
+        for end in ("", "!", "\n!", *draw.choices(signs, k=ENDS), *draw.choices([*_two(signs, draw)], k=ENDS)):
             yield word, end
+
+
+def _two(signs: list[str], draw: random.Random) -> Iterator[str]:
+    """Ends of two signs: some of all, and after it each."""
+    for first in draw.sample(signs, min(STRANGERS, len(signs))):
+        yield from (first + second for second in signs)
 
 
 def seconds(split: Split, word: str, end: str, length: int) -> float:

@@ -137,7 +137,7 @@ def main(folder: Path, job: str) -> int:
             if status.get("state") == "failed" and not isinstance(error, WorkerLost):  # a worker has said more
                 why = str(status.get("why") or why)
             else:
-                run_files.write_json(folder / "status.json", {**status, "state": "failed", "why": why})
+                run_files.write_status(folder / "status.json", {**status, "state": "failed", "why": why})
             say(folder, f"error: {why}")
         else:
             print(f"error: {why}", flush=True)

@@ -144,13 +144,13 @@ class Trainer:
             loss.compile()
         self.loss_sum = self.world.wrap(loss)
         self.peak = gpu.peak(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
-        self.mirror = run_files.tensorboard(folder) if train.tensorboard and self.first else None
         if saved:
             self._resume(last)
+        elif self.first:
+            run_files.replace(folder / "metrics.jsonl", b"")
+        self.mirror = run_files.tensorboard(folder) if train.tensorboard and self.first else None
         if self.first:
             run_files.write_json(folder / "config.json", config.model_dump(mode="json"))  # resumed, it may be another
-            if not saved:
-                run_files.replace(folder / "metrics.jsonl", b"")
         size = record_attention(folder, 0, self.measured, self.task) if self.first and not saved else 0
         if size and begun:  # what heads do by themselves, with random weights
             random = Transformer(config.model, generator=torch.Generator().manual_seed(train.seed)).to(device)
@@ -398,7 +398,7 @@ class Trainer:
         if state == "failed" and self.world.size > 1 and _failed(self.folder):
             return  # another process failed first, and this one only noticed
         try:
-            run_files.write_json(self.folder / "status.json", {
+            run_files.write_status(self.folder / "status.json", {
                 "state": state, "why": why, "step": self.step, "steps": self.config.train.steps, "time": time.time(),
                 "best": self.best if self.best < float("inf") else None, "device": str(self.device),
                 "gpu": torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else None,

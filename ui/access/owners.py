@@ -23,11 +23,11 @@ from ui.access.visitors import is_teacher, of_browser, owner
 from ui.state.caches import home
 
 Action = Literal[
-    "start", "check", "measure", "upload",                      # uses the server's time or disk
+    "start", "check", "measure", "compute", "upload",           # uses the server's time or disk
     "stop", "cancel", "resume", "rename", "keep", "delete", "read",       # concerns a thing with an owner
     "bring in", "name a file", "allow starting", "oversee", "open a room"]
 STARTING = {"start": "start a run", "check": "check a run", "measure": "measure heads",
-            "upload": "upload a corpus"}
+            "compute": "have results computed that take long", "upload": "upload a corpus"}
 LOCAL = ("127.0.0.1", "localhost", "::1")
 NOBODY = "nobody"
 PROXIED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")
@@ -66,7 +66,7 @@ def refusal(visitor: Visitor, action: Action, thing: Thing | None = None) -> str
     if visitor.teacher and action != "name a file":
         return None
     match action:
-        case "start" | "check" | "measure" | "upload":
+        case "start" | "check" | "measure" | "compute" | "upload":
             if visitor.shared and visitor.owner is None:
                 return ("this browser blocks cookies, so nothing can be yours here; allow them and load the page again")
             return None if visitor.starting else (

@@ -1,8 +1,5 @@
 """Files that a lecturer takes home: every answer as a table, and the questions as a lesson."""
 
-import csv
-import io
-import re
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 
@@ -13,13 +10,12 @@ from transformer.rooms.questions import KINDS, kind_of
 from transformer.rooms.questions.kind import SURE
 from transformer.rooms.room import Room, RoomError
 from transformer.rooms.store import Store
+from transformer.spreadsheet import table
 from ui.page.link import GLOBAL_PARAMS
 from ui.page.pages import HOME
 
 COLUMNS = ("question", "asked", "about", "round", "device", "answer", "chosen", "sure", "counts", "right", "score",
            "seconds", "model", "checkpoint")
-# The beginning of a cell that a spreadsheet would compute, whatever separates its cells.
-FORMULA = re.compile(r"(^|[;|,\t\r\n])([\s\u200b-\u200f\u2060\ufeff\"']*)([=+\-@＝＋－＠])")
 
 
 def answers(store: Store, room: Room) -> str:
@@ -28,33 +24,24 @@ def answers(store: Store, room: Room) -> str:
     questions = {one.id: one for one in store.questions(room.id)}
     counting = {row["seq"] for one in questions.values() for round in (1, 2)
                 for row in store.answers(room.id, one, round)}
-    written = io.StringIO()
-    rows = csv.writer(written)
-    rows.writerow(COLUMNS)
+    rows: list[tuple[object, ...]] = [COLUMNS]
     for one in store.log(room.id):
         question = questions[one["question"]]
         value, kind = one["value"], kind_of(question.spec)
         judged = kind.judge(question.spec, question.key, value, one["number"])
         choices = kind.choices(question.spec, one["number"])
-        rows.writerow(map(_cell, (
+        rows.append((
             question.number, question.spec["ask"], question.spec["about"], one["round"], one["number"] + 1,
             _plain(value), choices[value] if choices else "",
             "" if one["sure"] is None else SURE[one["sure"]], "yes" if one["seq"] in counting else "no",
             {True: "yes", False: "no", None: ""}[judged["right"]], _rounded(judged["score"]),
             _seconds(one["at"] - room.made), question.key.get("said", ""),
-            question.key.get("proof", {}).get("checkpoint") or "")))
-    return "\ufeff" + written.getvalue()
+            question.key.get("proof", {}).get("checkpoint") or ""))
+    return table(rows)
 
 
 def _seconds(seconds: float) -> str:
     return f"{max(0.0, seconds):.1f}"
-
-
-def _cell(value: object) -> str:
-    """The text of a cell, which no spreadsheet takes for a formula."""
-    if isinstance(value, int | float):
-        return str(value)
-    return FORMULA.sub(r"\1\2'\3", str(value).replace("\0", ""))
 
 
 def _plain(value: object) -> object:

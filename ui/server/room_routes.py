@@ -224,7 +224,7 @@ class RoomRoutes:
         """Let the device into the room that asks -> its id. Raises NotIn and Crowded."""
         device = self._device(request, room)
         if not self.store.is_in(room.id, device):
-            if not self._turns.may_come(room.id, _address(request)):
+            if not room.locked and not self._turns.may_come(room.id, _address(request)):
                 raise Crowded("many are joining at this moment; trying again")
             await anyio.to_thread.run_sync(self.store.join, room.id, device)
         self._seen.add((room.id, device))

@@ -1,5 +1,6 @@
 """A queue for heavy work: a few pieces run at once on the whole server, first come first served, in turns of a few
-seconds. Work ends when its visitor has left or wants something else, and then gives its memory back.
+seconds that go round by visitor, however many pages they have open. Work ends when its visitor has left or wants
+something else, and then gives its memory back.
 
 Stepping through a text is not heavy work and never waits.
 """
@@ -7,6 +8,7 @@ Stepping through a text is not heavy work and never waits.
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -24,6 +26,8 @@ TURN = 2.0    # seconds of work after which others get a turn
 SOON = 0.6    # seconds; work that is done by then shows no progress
 LARGE = 20_000_000   # weights
 PACE = 200_000_000   # weights a second, while a model reads a text of 128 tokens
+MOST_EACH = 2  # pieces of one visitor that run at once in a process
+WHOSE = "whose work"  # in session state: by whom turns are taken
 POLL = 0.2    # seconds between two checks that a waiting visitor is still there, and between two updates of a bar
 
 
@@ -92,16 +96,20 @@ class WorkQueue:
 
 
 class SharedWorkQueue(WorkQueue):
-    """A queue shared by all worker processes: the first to come to any of them is first, and `at_once` run in all."""
+    """A queue shared by all worker processes: the first to come to any of them is first, and `at_once` run in all. Of a
+    visitor who has several pieces in a process, as `work.whose` says, each waits for the others' turn anew when one of
+    them has begun."""
 
     def __init__(self, at_once: int):
         super().__init__(at_once)
         self._came: dict[int, int] = {}    # when each that waits came, by a clock that all processes share
         self._working: set[int] = set()
+        self._whose: dict[int, object] = {}
 
     def join(self, work: object, waiting: Callable[[int], None]) -> None:
         with self._moved:
             self._came[id(work)] = time.monotonic_ns()
+            self._whose[id(work)] = getattr(work, "whose", None) or id(work)
             counters().set("waiting", len(self._came))
         super().join(work, waiting)
 
@@ -110,21 +118,32 @@ class SharedWorkQueue(WorkQueue):
             if not self._begin(work):
                 self._moved.wait(POLL)
                 if not self._begin(work):
-                    return max(1, self._queue.index(work) + counters().total("working") - len(self._working))
+                    came = self._came[id(work)]
+                    return max(1, sum(other < came for other in self._came.values()) + counters().total("working"))
             return 0
 
     def _begin(self, work: object) -> bool:
         """Starts the work if it is the first of all that wait and one more may run; returns whether it did."""
         came = self._came[id(work)]
         counters().look_alive()
-        counters().set("waiting_since", min(self._came.values()))
+        self._say_since()
         with counters().locked():
-            if counters().total("working") >= self._at_once or came != min(self._waiting_since()):
+            if counters().total("working") >= self._at_once or came not in self._may_begin() or (
+                    came != min(self._waiting_since())):
                 return False
             self._working.add(id(work))
             counters().set("working", len(self._working))
-            self._stop_waiting(work)
+            self._came.pop(id(work))
+            theirs = [one for one in self._came if self._whose[one] == self._whose[id(work)]]
+            for place, one in enumerate(sorted(theirs, key=self._came.__getitem__)):
+                self._came[one] = time.monotonic_ns() + place  # after all others that wait
+            self._say_waiting()
         return True
+
+    def _may_begin(self) -> list[int]:
+        """When those came that wait, without those whose visitor has enough that runs."""
+        run = Counter(self._whose[one] for one in self._working)
+        return [came for one, came in self._came.items() if run[self._whose[one]] < MOST_EACH]
 
     def _waiting_since(self) -> list[int]:
         """When the first that waits came, for each live worker that has one."""
@@ -132,16 +151,20 @@ class SharedWorkQueue(WorkQueue):
         return [since for worker in range(shared.workers)
                 if (since := shared.get("waiting_since", worker)) and shared.fresh(worker)]
 
-    def _stop_waiting(self, work: object) -> None:
-        self._came.pop(id(work), None)
+    def _say_waiting(self) -> None:
         counters().set("waiting", len(self._came))
-        counters().set("waiting_since", min(self._came.values(), default=0))
+        self._say_since()
+
+    def _say_since(self) -> None:
+        counters().set("waiting_since", min(self._may_begin(), default=0))
 
     def leave(self, work: object) -> None:
         with self._moved:
-            self._stop_waiting(work)
+            self._came.pop(id(work), None)
+            self._whose.pop(id(work), None)
             self._working.discard(id(work))
             counters().set("working", len(self._working))
+            self._say_waiting()
         super().leave(work)
 
     def anybody_waits(self) -> bool:
@@ -156,6 +179,7 @@ class Work:
 
     def __init__(self, text: str, queue: WorkQueue):
         self._text, self._queue, self._place, self._spinner = text, queue, st.empty(), ExitStack()
+        self.whose = st.session_state.get(WHOSE)
         self._began = self._updated = self._turn = time.monotonic()
 
     def watch(self, done: int = 0, of: int = 0) -> None:

@@ -78,8 +78,14 @@ export function paintCaption(context, lines, theme, top = 0) {
   });
 }
 
-// Rows of cells, written as they are, under the lines of a caption.
+// Rows of texts and numbers under the lines of a caption, for spreadsheets: the same as transformer/spreadsheet.py.
 export function csvFile(caption, rows) {
-  const lines = [...caption.map((line) => `# ${line.replace(/\s+/g, " ")}`), ...rows.map((row) => row.join(","))];
-  return new Blob([`${lines.join("\n")}\n`], { type: "text/csv" });
+  const above = caption.map((line) => `# ${uncomputed(line.replace(/\s+/g, " "))}`);
+  const lines = [...above, ...rows.map((row) => row.map(cellText).join(","))];
+  return new Blob([`\ufeff${lines.join("\n")}\n`], { type: "text/csv" });
 }
+
+const FORMULA = /(^|[;|,\t\r\n])([\s\u200b-\u200f\u2060\ufeff"']*)([=+\-@＝＋－＠])/g;
+const uncomputed = (words) => words.replaceAll("\0", "").replace(FORMULA, "$1$2'$3");
+const cellText = (value) =>
+  typeof value === "string" && value ? `"${uncomputed(value).replaceAll('"', '""')}"` : String(value ?? "");

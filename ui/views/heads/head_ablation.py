@@ -1,7 +1,5 @@
 """Ablation of each head in turn: the change of held-out loss and quality, measured in a job, drawn, kept for all."""
 
-import csv
-import io
 import time
 from collections.abc import Callable
 from functools import partial
@@ -17,6 +15,7 @@ from transformer.formatting import duration, with_stop
 from transformer.held_out import held_out_sentences
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, log_tail, progress, stop
+from transformer.spreadsheet import table_of
 from ui import figures
 from ui.access import owners, quotas, visitors
 from ui.choices.head import origin
@@ -252,12 +251,6 @@ def _significant(effects: HeadEffects, each: str) -> str:
 
 def as_csv(folder: Path) -> str:
     """The rows of a measurement, as CSV."""
-    rows = run_files.read(folder / "heads.jsonl")
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    out = io.StringIO()
-    writer = csv.DictWriter(out, names)
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
+    return table_of(run_files.read(folder / "heads.jsonl"))
 
 

@@ -61,8 +61,7 @@ function nameAt(model) {
   return fileName(...namesOf(model), level, ...places.filter(Boolean));
 }
 
-const quoted = (words) => `"${String(words).replace(/"/g, '""')}"`;
-const cell = (value) => (typeof value === "number" ? Number(value.toPrecision(6)) : (value ?? ""));
+const cell = (value) => (typeof value === "number" ? Number(value.toPrecision(6)) : value);
 
 // A row for each part in the order of computation, and one for each head under its part.
 function rowsOfTable({ view, places }) {
@@ -70,7 +69,7 @@ function rowsOfTable({ view, places }) {
   const rows = [];
   for (const stack of places.stacks()) {
     const followed = stack.id === message.model.stack;
-    const whose = quoted(followed ? message.model.token : "mean over tokens");
+    const whose = followed ? message.model.token : "mean over tokens";
     const carried = carriedOf(message, stack.id);
     const rest = followed ? message.arrays["effects/rest"] : null;
     const add = (kind, layer, part, head, ...numbers) =>

@@ -137,9 +137,8 @@ function table(view) {
   const info = infoOf(view);
   const K = info.keys.length;
   const numbers = values ?? weights;
-  const cell = (value) => `"${String(value).replace(/"/g, '""')}"`;
   return [
-    ["query \\ key", ...keyNames(info)].map(cell),
-    ...rowNames(info, view.selection).map((query, q) => [cell(query), ...numbers.subarray(q * K, (q + 1) * K)]),
+    ["query \\ key", ...keyNames(info)],
+    ...rowNames(info, view.selection).map((query, q) => [query, ...numbers.subarray(q * K, (q + 1) * K)]),
   ];
 }
