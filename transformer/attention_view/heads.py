@@ -54,6 +54,8 @@ def shape(source: AttentionSource, kind: str) -> tuple[int, int]:
     """Layers and heads of an attention kind."""
     if isinstance(source, Words | Window):
         return shape(source.of, kind)
+    if isinstance(source, Step | Reading):
+        return source.ckpt.config.layers(kind), source.ckpt.config.n_heads
     projections = source.projections(kind)
     return tuple((source.attentions[kind] if projections is None else projections[0]).shape[:2])
 

@@ -30,6 +30,7 @@ from transformer.attention_view.shared import CHOICES, EXACT, FEW_HEADS, ORDERS
 from transformer.attention_view.window import Window
 from transformer.config import Kind
 from transformer.inference.decoding import GREEDY, Sampling, Step
+from transformer.inference.reading import Reading
 from transformer.inference.recompute import scoring
 from transformer.inference.word_attention import SIDES, Words
 from transformer.model.attention import PLAIN
@@ -217,12 +218,14 @@ def about_kind(source: AttentionSource, kind: str, *, exact: bool = False, kept:
     queries, keys, makes = token_labels(source, kind, exact=exact)
     near = _near(source, kind)
     everywhere = near is not None and len(near["layers"]) == layers
-    mask = source.mask(kind)
-    causal = kind == "decoder" if everywhere else not bool(mask.all())
+    # of a whole text without windows, what may look at what is known without being made
+    known = everywhere or (isinstance(source, Step | Reading) and near is None)
+    mask = None if known else source.mask(kind)
+    causal = kind == "decoder" if mask is None else not bool(mask.all())
     found = {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
     if kept and (pieces := token_labels(source, kind, exact=True)) != (queries, keys, makes):
         found["pieces"] = dict(zip(("queries", "keys", "makes"), pieces, strict=True))
-    if causal and not everywhere and not mask.equal(torch.ones_like(mask).tril()):
+    if causal and mask is not None and not mask.equal(torch.ones_like(mask).tril()):
         found["sees"] = mask.sum(1).tolist()  # so many of the first keys, for each query
     config = None if source.ckpt is None else source.ckpt.config
     if config is not None and config.groups < config.n_heads == heads:

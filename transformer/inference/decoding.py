@@ -6,7 +6,7 @@ B batch, S source length, T target length, H heads, D width of a head, V vocabul
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, Self
 
 import torch
@@ -50,6 +50,11 @@ class _Context:
     recent: Callable[[Rows | tuple[int, ...], int], Tensor]  # logits at a place of rows, or of a text; the newest kept
     again: Callable[[tuple[int, ...]], Rows]  # all rows of a text, those of the newest texts kept
     read: ReadWeights
+
+    @cached_property
+    def source_labels(self) -> list[str]:
+        tokenizer = self.ckpt.source_tokenizer
+        return [tokenizer.piece(id) if tokenizer else str(id) for id in self.src[0].tolist()]
 
 
 class _ByKind(Mapping):
@@ -259,13 +264,15 @@ class Step(AnyStep):
 
     def axes(self, kind: str) -> tuple[list[str], list[str]]:
         """The query and the key tokens of an attention kind, as text to show."""
-        read = [self.label(i) for i in self.tokens]
+        read = [*self._labels]
         if self.src is None:
             return read, read
-        tokenizer = self.ckpt.source_tokenizer
-        ids = self.src[0].tolist()
-        source = [tokenizer.piece(i) for i in ids] if tokenizer else [str(i) for i in ids]
+        source = [*self._context.source_labels]
         return {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}[kind]
+
+    @cached_property
+    def _labels(self) -> list[str]:
+        return [self.label(i) for i in self.tokens]
 
     def words(self, *, merge: bool = True, leave_out: Collection[str] | str = ()) -> Words:
         """The same attention between words: weights of pieces added over keys, averaged over queries. leave_out:

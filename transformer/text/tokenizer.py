@@ -132,7 +132,11 @@ class SentencePieceTokenizer:
 
     def piece(self, id: int) -> str:
         """Label of an id: the piece with its "▁", "<s>" and the like for specials, "<id>" outside the vocabulary."""
-        return self._processor.id_to_piece(id) if 0 <= id < self.vocab_size else f"<{id}>"
+        return self._labels[id] if 0 <= id < self.vocab_size else f"<{id}>"
+
+    @functools.cached_property
+    def _labels(self) -> list[str]:
+        return [self._processor.id_to_piece(id) for id in range(self.vocab_size)]
 
     def score(self, id: int) -> float:
         """What the model adds up to choose between two ways to cut: unigram's log-probability; BPE merges by it."""

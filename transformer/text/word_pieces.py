@@ -10,6 +10,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ BYTES = re.compile(r"(?:<(?:0x)?[0-9A-F]{2}>)+")  # as tokenizers spell bytes th
 UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
                       "\U00020000-\U0003ffff]")
 RAISED, LOWERED = (str.maketrans("0123456789", digits) for digits in ("⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉"))
+NEAR = 32  # pieces before one that may decide how it is labelled: more than a word, or a sign in bytes, has
 JOINER, NON_JOINER = "\u200d", "\u200c"
 
 
@@ -89,6 +91,7 @@ def labelled(pieces: Sequence[str], tokenizer: object) -> list[str]:
 
 def alternatives(before: Sequence[str], pieces: Sequence[str], mark: str) -> list[str]:
     """Labels of pieces of which each may come next; exact where two would look the same."""
+    before = before[-NEAR:]
     labels = [piece_labels([*before, piece], mark)[-1] for piece in pieces]
     return [label if labels.count(label) == 1 else piece_labels([*before, piece])[-1]
             for label, piece in zip(labels, pieces, strict=True)]
@@ -141,6 +144,7 @@ def _share(char: str, start: int, stop: int, begin: int, ends: Sequence[int]) ->
     return f"{char}{str(nth).translate(RAISED)}⁄{str(count).translate(LOWERED)}"
 
 
+@lru_cache(2**14)
 def _part(piece: str, mark: str) -> _Part:
     if BYTES.fullmatch(piece):
         data = bytes.fromhex(re.sub("<(?:0x)?|>", "", piece))

@@ -25,7 +25,7 @@ _shell = component("shell", HERE / "shell.js", "<span hidden></span>")
 def show_shell(page: str) -> None:
     """Before any page: nothing to see, and listeners that are made anew as pages change. Goes to the page of a saved
     view that has come."""
-    st.html(f"<style>{property_style()}{STYLE}{_here(page)}</style>")
+    st.html(f"<style>{property_style()}{STYLE.replace('PAGE', page)}{_here(page)}</style>")
     with st.container(key="shell"):
         changes = {"cell": CELL, "head": HEAD, "more": MORE}
         sent = _shell(key=SCRIPT, data={"page": page, "pages": [*EVERY_PAGE], "main": HOME.name, "largest": LARGEST,

@@ -132,6 +132,8 @@ function drawModel(view) {
 
 export function drawMain(view) {
   view.root.classList.toggle("modelled", inModel(view));
+  // said above too: a style with :has() there would be found anew for all of it with every element that comes or goes
+  view.root.closest(".step-view")?.classList.toggle("of-model", inModel(view));
   if (inModel(view)) drawModel(view);
   else if (inLines(view)) drawLines(view);
   else drawMatrix(view);
