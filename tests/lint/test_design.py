@@ -80,3 +80,11 @@ def test_streamlit_is_told_the_same():
     assert {*theme["headingFontSizes"]} <= {f"{size}px" for size in sizes.values()}
     assert {*theme["headingFontWeights"]} == {DESIGN["bold"]}
     assert theme["baseRadius"] == f"{DESIGN['radius']['control']}px"
+
+
+def test_no_style_is_matched_with_all_of_a_page_whenever_anything_on_it_changes():
+    """A part of a class's name, or what a whole page holds, is looked for anew in every element: half of a step."""
+    shell = read("ui/components/js/shell.css")
+    assert not re.findall(r'\[class[*^$]=[^\]]*\]|\.stMain:(?:not\(:)?has', shell)
+    for name, text in files("transformer/attention_view/js", suffixes=(".css",)):
+        assert not re.findall(r"\.(?:step-view|screen)[\w.:,() -]*:has\(\.\w+\)", text), name
