@@ -31,7 +31,7 @@ def test_what_is_read_otherwise_than_it_is_asked_for_is_found():
     assert unheeded(FIELDS, {"step": "7"}, {"step": 5}) == {"step": ("7", "5")}  # of a text that has five steps
     told = sentences({"step": ("12", "9"), "a`b": ("x" * 99, None)})
     assert told[0] == "The link asks for `step=12`; this is `step=9`."
-    assert told[1].startswith("The link asks for `aʼb=…x") and told[1].endswith("which this page does not have.")
+    assert told[1] == "The link asks for `aʼb`, which this page does not have."
     assert len(sentences({str(at): ("1", None) for at in range(MOST + 2)})) == MOST + 1
 
 
@@ -39,7 +39,7 @@ def test_what_is_read_otherwise_than_it_is_asked_for_is_found():
 def test_of_every_parameter_of_every_page_what_it_cannot_read_is_said(visit, page):
     fields = fields_of(page)
     at = visit(page, nosuch="1", **dict.fromkeys(fields, NOSUCH))
-    assert "`nosuch=1`, which this page does not have" in words(at, "warning")
+    assert "`nosuch`, which this page does not have" in words(at, "warning")
     unread = {"nosuch"}
     for name, field in fields.items():
         try:

@@ -136,6 +136,7 @@ def test_an_adapter_is_told_from_a_model(tmp_path):
         _ = Folder(tmp_path).config
 
 
+@pytest.mark.rare("makes a model of every decoder; one stands among the reasons above")
 def test_a_bare_class_of_every_decoder_is_read_or_told_that_it_writes_nothing(tmp_path):
     kinds = set()
     for name, config, settings in first_of_each_family():

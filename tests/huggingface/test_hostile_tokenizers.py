@@ -109,7 +109,9 @@ def test_pieces_that_make_each_other_in_too_many_ways_are_refused():
 def test_of_what_a_chat_template_prints_no_more_is_read_than_is_used():
     question = "{{ messages[0].content }}"
     assert turn(f"<|user|>{question}") == f"<|user|>{QUESTION}"
-    assert turn(question + "{{ ('x' * 400_000_000) | length }}") is None
+    with pytest.raises(Refused, match="ends in an error .MemoryError"):
+        turn(question + "{{ ('x' * 400_000_000) | length }}")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert turn(question + "{% for i in range(99999) %}{{ 'x' * 3000 }}{% endfor %}") is None
+    with pytest.raises(Refused):
+        turn(question + "{% for i in range(99999) %}{{ 'x' * 3000 }}{% endfor %}")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes, of 300 MB

@@ -74,7 +74,8 @@ def test_everything_is_said_before_a_run_and_nothing_is_left_behind(config, tmp_
     assert joined["tokens"]["an_epoch"] > 1.5 * labels  # as an epoch draws them
     assert joined["memory"]["micro_tokens"] == 20
     assert "batches are processed in pieces of 20 positions" in summary(joined)
-    assert not list((tmp_path / "temporary").iterdir())
+    left = {path.name for path in (tmp_path / "temporary").iterdir()}
+    assert all(name.startswith("torchinductor_") for name in left), left  # PyTorch's own, made when it first compiles
 
 
 @pytest.mark.parametrize(("changes", "counted", "an_epoch"), [

@@ -70,8 +70,11 @@ def whole(tmp_path_factory):
 # Learning
 
 
-@pytest.mark.parametrize("settings", [{"steps": 60}, {**WRITES, "steps": 60}, {"steps": 40, "optimizer": "muon"},
-                                      {**CLASSIFIES, "steps": 60}], ids=["translation", "text", "muon", "classes"])
+@pytest.mark.parametrize("settings", [
+    pytest.param({"steps": 60}, id="translation"), pytest.param({**WRITES, "steps": 60}, id="text"),
+    pytest.param({"steps": 40, "optimizer": "muon"}, id="muon",
+                 marks=pytest.mark.rare("a run with it that is stopped is in make test")),
+    pytest.param({**CLASSIFIES, "steps": 60}, id="classes")])
 def test_the_loss_falls_and_the_run_finishes(tmp_path, settings):
     run, watched = make(tmp_path, **settings, eval_every=20), []
     assert run.run(watch=watched.append) == "finished"
@@ -266,7 +269,7 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, whole, settin
     assert_same(outcome(tmp_path), whole(settings))
 
 
-@pytest.mark.parametrize("crash", [8, 10])
+@pytest.mark.parametrize("crash", [8, pytest.param(10, marks=pytest.mark.rare("at a save; between two is in make test"))])
 def test_a_run_that_crashed_goes_on_from_its_last_save_and_ends_the_same(tmp_path, whole, crash):
     def fail():
         raise RuntimeError("out of luck")
@@ -337,7 +340,8 @@ def test_a_run_works_outside_the_main_thread(tmp_path):
     assert found == ["finished"]
 
 
-@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+@pytest.mark.parametrize("number", [
+    float("nan"), pytest.param(float("inf"), marks=pytest.mark.rare("found by the same line as nan"))])
 def test_a_loss_that_is_no_number_fails_the_run_and_keeps_what_was_saved(tmp_path, number):
     run = make(tmp_path)
 

@@ -121,6 +121,8 @@ class Given(NamedTuple):
     keys: str
     steps: bool  # whether it was handed in step by step
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True)
 class ExternalWeights:

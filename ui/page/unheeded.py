@@ -61,12 +61,13 @@ def _alike(asked: str, written: str) -> bool:
 
 
 def sentences(found: Mapping[str, tuple[str, str | None]]) -> list[str]:
-    """A sentence for each of the first of what `unheeded` has found, as Markdown."""
+    """A sentence for each of the first of what `unheeded` has found, as Markdown. The value of what no page has is not
+    repeated: it may be a key of somebody's."""
     def named(name: str, text: str) -> str:
         return code_text(f"{name}={end_of(text, LONGEST)}"[:2 * LONGEST])
 
     told = [f"The link asks for {named(name, text)}; this is {named(name, now)}." if now is not None else
-            f"The link asks for {named(name, text)}, which this page does not have."
+            f"The link asks for {code_text(name[:LONGEST])}, which this page does not have."
             for name, (text, now) in [*found.items()][:MOST]]
     return told + [f"{len(found) - MOST} more could not be followed."] * (len(found) > MOST)
 
