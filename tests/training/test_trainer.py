@@ -269,7 +269,8 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, whole, settin
     assert_same(outcome(tmp_path), whole(settings))
 
 
-@pytest.mark.parametrize("crash", [8, pytest.param(10, marks=pytest.mark.rare("at a save; between two is in make test"))])
+@pytest.mark.parametrize("crash", [
+    8, pytest.param(10, marks=pytest.mark.rare("at a save; between two is in make test"))])
 def test_a_run_that_crashed_goes_on_from_its_last_save_and_ends_the_same(tmp_path, whole, crash):
     def fail():
         raise RuntimeError("out of luck")
