@@ -63,7 +63,7 @@ REFUSED: dict[tuple[str, str], tuple[Callable, str]] = {
     ("steps", "settings"): (lambda t, w: next(transformer.steps(w, TEXT, top_p=0.5)), "no effect at temperature 0"),
     ("steps", "forced"): (lambda t, w: next(transformer.steps(w, TEXT, max_steps=3, forced={3: 5})),
                           "a step of forced is 3; choose a whole number from 0 to 2"),
-    ("train", "preset"): (None, "a resumed run goes on with its own settings; leave the preset out"),
+    ("train", "preset"): (None, "a resumed run goes on with its own preset; leave it out"),
     ("translate", "length_penalty"): (lambda t, w: transformer.translate(t, [TEXT], length_penalty=1.0),
                                       "length_penalty orders the outputs of a beam, and beam is 1")}
 

@@ -274,7 +274,7 @@ def _read_meta(metadata: dict[str, str], names: set[str], folder: Path) -> dict[
 
 def describe(folder: Path | str) -> Description:
     """Reads a checkpoint's JSON and the header of its weights. Raises CheckpointError if something is missing."""
-    name = Path(folder).name
+    given, name = str(folder), Path(folder).name
     folder = (of_name(name) if str(folder) == name and not Path(name).is_dir() else None) or Path(folder).resolve()
     if folder.is_file() or (folder.suffix.lower() == ".gguf" and not folder.exists()):
         raise CheckpointError(f"{name} is a file, and a checkpoint is a folder; import it first: headsup import {name}")
@@ -282,7 +282,7 @@ def describe(folder: Path | str) -> Description:
         raise CheckpointError(f"there is no folder {name}; " + (
             f"did you mean {name} alone?" if of_name(name) else "`headsup list` shows the checkpoints"))
     if not (folder / "manifest.json").exists() and (there := sorted(folder.glob("[!.]*/manifest.json"))):
-        inside = " or ".join(f"{folder.name}/{path.parent.name}" for path in there[:3])
+        inside = " or ".join(f"{given}/{path.parent.name}" for path in there[:3])
         raise CheckpointError(f"{folder.name} is no checkpoint, and has some in it; name {inside}")
     config = _read_json(folder / "config.json")
     if "format" not in config and "model_type" in config:

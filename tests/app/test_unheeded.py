@@ -27,11 +27,12 @@ def test_what_is_read_otherwise_than_it_is_asked_for_is_found():
     assert missed(step=" 4 ", share="1e-1", rows="") == {}
     assert missed(step="12") == {"step": ("12", "9")}
     assert missed(share="7", rows="2,99") == {"share": ("7", "1"), "rows": ("2,99", "2,9")}
-    assert missed(step="x", layr="1") == {"step": ("x", "3"), "layr": ("1", None)}
+    assert missed(step="x", layr="1") == {"step": ("x", "3"), "layr": (None, None)}
     assert unheeded(FIELDS, {"step": "7"}, {"step": 5}) == {"step": ("7", "5")}  # of a text that has five steps
-    told = sentences({"step": ("12", "9"), "a`b": ("x" * 99, None)})
+    told = sentences({"step": ("12", "9"), "a`b": (None, None), "view": ("x" * 99, None)})
     assert told[0] == "The link asks for `step=12`; this is `step=9`."
     assert told[1] == "The link asks for `aʼb`, which this page does not have."
+    assert told[2].startswith("The link asks for `view=…xxx") and told[2].endswith("`, which cannot be followed.")
     assert len(sentences({str(at): ("1", None) for at in range(MOST + 2)})) == MOST + 1
 
 
@@ -74,3 +75,18 @@ def test_no_stop_of_a_lesson_asks_for_what_its_page_cannot_read():
         for stop in read_file(path).stops:
             fields = fields_of(EVERY_PAGE[stop.page].name)
             assert not unheeded(fields, stop.params, read(fields, stop.params), {"checkpoint"}), (path.name, stop.title)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_an_address_that_a_page_has_written_itself_is_heeded(visit, page):
+    written = {**visit(page).query_params}
+    assert "The link" not in words(visit(page, **{name: str(value) for name, value in written.items()}), "warning")
+
+
+def test_what_is_chosen_in_a_picture_and_odd_texts_are_heeded(visit):
+    for address in ({"layer": "1", "head": "0"}, {"text": "1+1"}, {"text": "e"}, {"text": "2024-01-01"},
+                    {"text": "ROMEO:", "step": "1", "pair": "1:0", "layer": "1"}):
+        assert "The link" not in words(visit("write", **address), "warning"), address
+    assert "The link" not in words(visit("translate", text="I am cold.", step="2", kind="cross", layer="1", head="0",
+                                         lit="0,1", choices="0:40"), "warning")
+    assert "`view=nosuch`, which cannot be followed" in words(visit("translate", view=NOSUCH), "warning")

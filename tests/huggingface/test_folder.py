@@ -150,3 +150,13 @@ def test_a_bare_class_of_every_decoder_is_read_or_told_that_it_writes_nothing(tm
             examine(opened)
         assert "copy" not in str(error.value)
     assert kinds <= FAMILIES.keys() and len(kinds) > 15
+
+
+def test_a_weight_that_is_there_twice_is_refused_and_so_are_many_names_for_one(tmp_path):
+    saved(tmp_path / "twice", lambda found: {**found, "_orig_mod.lm_head.weight": found["lm_head.weight"].clone()})
+    with pytest.raises(Refused, match=r"has lm_head\.weight twice, once as"):
+        _ = Folder(tmp_path / "twice").tensors
+    weights = saved(tmp_path / "many")
+    save_file(weights, tmp_path / "many" / "model.safetensors", {f"layer.{i}": "lm_head.weight" for i in range(9)})
+    with pytest.raises(Refused, match="has 9 more names for its weights, and at most 8 are read"):
+        _ = Folder(tmp_path / "many").tensors

@@ -221,7 +221,7 @@ def about_kind(source: AttentionSource, kind: str, *, exact: bool = False, kept:
     # of a whole text without windows, what may look at what is known without being made
     known = everywhere or (isinstance(source, Step | Reading) and near is None)
     mask = None if known else source.mask(kind)
-    causal = kind == "decoder" if mask is None else not bool(mask.all())
+    causal = kind == "decoder" and (everywhere or len(queries) > 1) if mask is None else not bool(mask.all())
     found = {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
     if kept and (pieces := token_labels(source, kind, exact=True)) != (queries, keys, makes):
         found["pieces"] = dict(zip(("queries", "keys", "makes"), pieces, strict=True))

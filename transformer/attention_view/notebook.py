@@ -70,7 +70,7 @@ def show(source: AttentionSource | Checkpoint | Sequence[Tensor] | nn.Module | o
         raise TypeError(f"show() got an unexpected keyword argument {min(unknown)!r}")
     live = there if live is None else live
     if isinstance(source, AnyStep) and not live and not exact and sampling != GREEDY:
-        raise ValueError("sampling has no effect on a page of one head; leave it out, or exact=False")
+        raise ValueError("sampling has no effect on a page of one head; leave out sampling, or leave out exact=False")
     if isinstance(source, Checkpoint):
         if tokens is not None or weights:
             raise ValueError("tokens and weights are for weights from elsewhere; show(ckpt, text=...) reads a text")

@@ -38,7 +38,7 @@ def train(
     if sweep and steps and any(tried.partition("=")[0].strip() == "steps" for tried in sweep):
         raise ValueError("--steps and --sweep steps=… both say the steps; leave one out")
     if resume and not sweep and (preset or (cluster and device != "auto")):
-        raise ValueError("a resumed run goes on with its own preset and device; leave --preset"
+        raise ValueError(f"a resumed run goes on with its own preset{' and device' * cluster}; leave --preset"
                          f"{' and --device' * cluster} out")
     chosen = preset or "translate"
     if cluster and sweep:

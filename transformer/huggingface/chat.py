@@ -26,7 +26,7 @@ def turn(template: str, question: str = QUESTION, *, tokens: Mapping[str, str] =
     do it, with the reason.
     """
     if not find_spec("jinja2"):
-        raise Refused("its chat template needs `pip install jinja2`")
+        raise Refused("its chat template needs `pip install jinja2`, and to be imported again")
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as asked:
         asked.write(orjson.dumps({"template": template, "question": question,
                                   "tokens": {"bos_token": "", "eos_token": "", **tokens}}))

@@ -23,6 +23,7 @@ NEUTRAL = {"min_length": 0, "min_new_tokens": 0, "no_repeat_ngram_size": 0, "enc
            "repetition_penalty": 1.0, "encoder_repetition_penalty": 1.0, "forced_eos_token_id": None,
            "forced_decoder_ids": None, "begin_suppress_tokens": None, "exponential_decay_length_penalty": None,
            "sequence_bias": None}
+MOST_SHARED = 8  # names of weights that are stored under another: of an encoder-decoder's tables, four
 HEADS = ("lm_head.weight", "embed_out.weight")
 IN_PYTHON = "in Python, transformer.show(model, tokenizer, text) shows it"
 MERGE = "merge it into its model first: model.merge_and_unload().save_pretrained(folder)"
@@ -80,7 +81,11 @@ def tensors(folder: Path) -> dict[str, StoredTensor]:
         if twice := stored.keys() & more.keys():
             raise Refused(f"{min(twice)[:60]!r} is in two files of {folder.name}; copy the folder again")
         stored |= more
-    return {name: stored[other] for name, other in kept.items()} | stored
+    kept = {name: other for name, other in kept.items() if name not in stored}
+    if len(kept) > MOST_SHARED:
+        raise Refused(f"{folder.name} has {len(kept):,} more names for its weights, and at most {MOST_SHARED} are "
+                      "read; save it with save_pretrained")
+    return stored | {name: stored[other] for name, other in kept.items()}
 
 
 def fit(found: Mapping[str, StoredTensor], expected: Mapping[str, tuple[int, ...]], *, spare: re.Pattern[str],
@@ -140,7 +145,11 @@ class Folder:
     def tensors(self) -> dict[str, StoredTensor]:
         """The tensors in the headers, by the names that the model has for them: without those of wrappers, and with
         TensorFlow's gamma and beta as weight and bias."""
-        stored = {_today(name): one for name, one in tensors(self.path).items()}
+        stored: dict[str, StoredTensor] = {}
+        for name, one in tensors(self.path).items():
+            if stored.setdefault(_today(name), one) is not one:
+                raise Refused(f"{self.path.name} has {clean(_today(name))} twice, once as {clean(name)}; save the "
+                              "model itself, without what it stands in")
         while stored and all(name.startswith(OUTER) for name in stored):
             stored = {name.removeprefix(OUTER): one for name, one in stored.items()}
         return stored

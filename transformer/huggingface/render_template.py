@@ -83,6 +83,9 @@ if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT, OUTPUT))  # of the text, which is read into memory
     try:
-        sys.stdout.buffer.write(rendered(**json.load(sys.stdin)).encode())
+        sys.stdout.buffer.write(rendered(**json.loads(sys.stdin.buffer.read())).encode())
+        sys.stdout.buffer.flush()
     except jinja2.exceptions.TemplateError as error:
         sys.exit(f"{error}"[:200])
+    except OSError:
+        sys.exit(f"it writes more than {OUTPUT:,} bytes")

@@ -115,8 +115,9 @@ def check_needs(config: Config, imported: Sequence[str]) -> None:
     """Raises Refused for a model that needs what ours lack, naming all of it, and for a type that cannot be
     imported."""
     kind, lacked = str(config.get("model_type"))[:40], needs(config)
-    others = any(one.startswith((PICTURES, SOUND)) for one in lacked)
+    others = any(one.startswith((PICTURES, SOUND, SPARSE)) for one in lacked)
     hint = "" if others or kind in ("None", *WITHOUT_ATTENTION) else f"; {IN_PYTHON}"
+    hint = hint if lacked else hint.replace("shows it", "may show it")  # of a type that nobody here knows
     if lacked:
         raise Refused(f"the model is of type {kind} and needs {enumerated(lacked)}, which Heads Up's models do not "
                       f"have{hint}")

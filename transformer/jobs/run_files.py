@@ -64,17 +64,23 @@ def read_json(path: Path) -> dict[str, Any]:
         return {}
 
 
-def tensorboard(folder: Path) -> Callable[[dict[str, Any]], None]:
-    """Returns a function that writes a row as TensorBoard events, into tensorboard/; events after the last row of
-    metrics.jsonl, which a resumed run writes again, are no longer shown. Raises ValueError if TensorBoard is not
-    installed."""
+def tensorboard_writer() -> Callable[..., Any]:
+    """The class that writes TensorBoard's files. Raises ValueError if TensorBoard is not installed."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise ValueError("tensorboard=true needs the package tensorboard: pip install tensorboard, "
                          "or leave it out; metrics.jsonl has the same numbers") from None
+    return SummaryWriter
+
+
+def tensorboard(folder: Path) -> Callable[[dict[str, Any]], None]:
+    """Returns a function that writes a row as TensorBoard events, into tensorboard/; events after the last row of
+    metrics.jsonl, which a resumed run writes again, are no longer shown. Raises ValueError if TensorBoard is not
+    installed."""
     kept = last(folder / "metrics.jsonl").get("step", -1)
-    writer = SummaryWriter(str(folder / "tensorboard"), purge_step=kept + 1)  # a new run too: the first drops nothing
+    # a new run says so too: the first drops nothing
+    writer = tensorboard_writer()(str(folder / "tensorboard"), purge_step=kept + 1)
 
     def write(row: dict[str, Any]) -> None:
         for name, value in row.items():

@@ -144,6 +144,8 @@ class Trainer:
             loss.compile()
         self.loss_sum = self.world.wrap(loss)
         self.peak = gpu.peak(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
+        if train.tensorboard and self.first:
+            run_files.tensorboard_writer()  # before anything is written
         if saved:
             self._resume(last)
         elif self.first:
@@ -546,7 +548,7 @@ def make_trainer(out: Path, preset: str | None, settings: dict[str, object], *, 
         if not (out / "config.json").exists():
             raise ValueError(f"{out} holds no run to resume; leave resume out to start one")
         if preset is not None:
-            raise ValueError("a resumed run goes on with its own settings; leave the preset out")
+            raise ValueError("a resumed run goes on with its own preset; leave it out, and name what is to be another")
         config = RunConfig.model_validate_json((out / "config.json").read_bytes())
     else:
         if (out / "metrics.jsonl").exists():

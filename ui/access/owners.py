@@ -27,7 +27,7 @@ Action = Literal[
     "stop", "cancel", "resume", "rename", "keep", "delete", "read",       # concerns a thing with an owner
     "bring in", "name a file", "allow starting", "oversee", "open a room"]
 STARTING = {"start": "start a run", "check": "check a run", "measure": "measure heads",
-            "compute": "have results computed that take long", "upload": "upload a corpus"}
+            "compute": "have long results computed", "upload": "upload a corpus"}
 LOCAL = ("127.0.0.1", "localhost", "::1")
 NOBODY = "nobody"
 PROXIED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")

@@ -169,6 +169,7 @@ def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
                 state[key] = state[f"{page}_arrived"][name]
             elif state[key] is None and field.default is not None:  # a message without a value, which no browser sends
                 state[key] = field.default
+        state.pop(ASKED, None)  # of an arrival that was cut short: whoever goes on asks for something else
         _draw_awaiting()
         return None
     values = read(fields, params)

@@ -94,6 +94,10 @@ class WorkQueue:
         with self._moved:
             return len(self._queue) > self._at_once
 
+    def own_waits(self, work: object) -> bool:
+        """Whether the visitor of a piece that runs has another that waits; here nobody is told from others."""
+        return False
+
 
 class SharedWorkQueue(WorkQueue):
     """A queue shared by all worker processes: the first to come to any of them is first, and `at_once` run in all. Of a
@@ -170,6 +174,11 @@ class SharedWorkQueue(WorkQueue):
     def anybody_waits(self) -> bool:
         return bool(self._waiting_since())
 
+    def own_waits(self, work: object) -> bool:
+        """Whether the visitor of a piece that runs has another that waits."""
+        with self._moved:
+            return any(self._whose[one] == self._whose.get(id(work)) for one in self._came)
+
 
 QUEUE = SharedWorkQueue(AT_ONCE)
 
@@ -186,7 +195,7 @@ class Work:
         """Called between pieces: ends work that nobody waits for, gives way when its turn is over, shows progress."""
         end_if_left()
         now = time.monotonic()
-        if now - self._turn > TURN and self._queue.anybody_waits():
+        if now - self._turn > TURN and (self._queue.anybody_waits() or self._queue.own_waits(self)):
             self.give_way()
         elif of and now - self._began > SOON and now - self._updated > POLL:
             self._updated = now
