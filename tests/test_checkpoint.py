@@ -201,7 +201,8 @@ def test_folders_are_found_by_name_and_unfinished_ones_are_not_and_what_is_none_
     for name in ("best", "last"):
         save(tmp_path / "run" / name, model, tokenizer=None)
     (tmp_path / "run" / "config.json").write_text("{}")
-    for name, said in (("b", "b is no checkpoint, .* name .*/b/ant or .*/b/zebra"), ("run", "name .*/run/best or .*/run/last"),
+    for name, said in (("b", "b is no checkpoint, .* name .*/b/ant or .*/b/zebra"),
+                       ("run", "name .*/run/best or .*/run/last"),
                        ("nothing", "there is no folder nothing; .*list"), ("file", "file is a file.* import")):
         with pytest.raises(CheckpointError, match=said):
             load(tmp_path / name)
