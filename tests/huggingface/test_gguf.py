@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-import transformer
 from tests.huggingface.random_models import random_model
 from tests.rows import each_row
 from transformer.huggingface.gguf import GgufFile
 from transformer.huggingface.gguf_header import read_contents
-from transformer.huggingface.importing import import_model
+from transformer.huggingface.importing import plan_of
 from transformer.weights import Refused
 
 SIZES = {"vocab_size": 61, "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,
@@ -261,14 +260,14 @@ def test_what_it_says_of_itself(tmp_path):
     ({}, {2}), ({"eot": 7}, {2, 7}), ({"eot": 7, "eom": 8}, {2, 7, 8}), ({"eot": 2}, {2}), ({"eom": 61}, {2}),
     ({"fim_pad": 9, "fim_rep": 10, "fim_sep": 11, "fim_pre": 12}, {2, 9, 10, 11})])
 def test_every_token_that_is_named_as_an_end_is_one(tmp_path, named, ends):
-    path, out = tmp_path / "a.gguf", tmp_path / str(len(named) + max(named.values(), default=0))
+    path = tmp_path / "a.gguf"
 
     def notes(writer):
         for name, id in named.items():
             writer.add_uint32(f"tokenizer.ggml.{name}_token_id", id)
 
     written("llama", path, also=notes)
-    config = transformer.load(import_model(path, out)).config
+    config = plan_of(GgufFile(path).config, {}).config
     assert {config.eos_id, *config.end_ids} == ends
 
 
