@@ -66,6 +66,7 @@ def first_of_each_family():
         seen.add(what[1])
 
 
+@pytest.mark.rare("a model of every family; one stands below")
 @each_row("what", first_of_each_family())
 def test_a_tied_table_is_read_under_any_of_its_names(tmp_path, what):
     name, config, settings = what
