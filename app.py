@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from transformer.design import colour
+from transformer.basics.design import colour
 from ui.access import visitors
 from ui.access.accounts import account_line
 from ui.components.shell import show_shell

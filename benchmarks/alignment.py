@@ -24,8 +24,8 @@ from transformer.analysis.alignment_error import (
     model1_links,
     read_aligned,
 )
-from transformer.held_out import ALIGNED_FROM, corpus_of, word_aligner
-from transformer.paths import home
+from transformer.basics.paths import home
+from transformer.evaluation.held_out import ALIGNED_FROM, corpus_of, word_aligner
 
 
 def eflomal(command: str, pairs: Sequence[AlignedPair], training: Sequence[tuple[str, str]]) -> dict[str, float]:

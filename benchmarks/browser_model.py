@@ -18,10 +18,10 @@ import orjson
 import torch
 import typer
 
-from transformer.checkpoint import NO_TOKENIZER, Checkpoint, Description, load
-from transformer.config import ModelConfig
+from transformer.checkpoints.checkpoint import NO_TOKENIZER, Checkpoint, Description, load
 from transformer.model.models import Transformer
 from transformer.publishing.weights import pack
+from transformer.settings.config import ModelConfig
 from transformer.text.tokenizer import IdsTokenizer
 
 LENGTHS = {"translation": 20, "text": 100}  # tokens behind which a step is timed

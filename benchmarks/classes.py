@@ -13,10 +13,10 @@ from pathlib import Path
 
 import torch
 
-from transformer import checkpoint
-from transformer.config import read_settings
-from transformer.evaluation import class_quality
-from transformer.presets import preset
+from transformer.checkpoints import checkpoint
+from transformer.evaluation.quality import class_quality
+from transformer.settings.config import read_settings
+from transformer.settings.presets import preset
 from transformer.text.corpora import LabelledCorpus, corpus
 from transformer.text.labelled import SPLITS, split_of
 from transformer.training import tasks

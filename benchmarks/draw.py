@@ -39,9 +39,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import transformer
 from transformer.attention_view.external_weights import Tensors
 from transformer.attention_view.offline_page import page
-from transformer.checkpoint import save
-from transformer.config import ModelConfig
+from transformer.checkpoints.checkpoint import save
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 LAYERS = HEADS = 12

@@ -21,8 +21,8 @@ import transformer
 from transformer.analysis.alignment import words, words_of
 from transformer.analysis.alignment_error import AlignedPair, read_aligned
 from transformer.analysis.jacobian_lens import PREDICTIONS, JacobianLens, fit_jacobian_lens
-from transformer.checkpoint import Checkpoint
-from transformer.held_out import held_out_sentences
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.evaluation.held_out import held_out_sentences
 
 TOP = 5
 

@@ -19,8 +19,8 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from transformer.checkpoint import describe
-from transformer.config import RunConfig
+from transformer.checkpoints.checkpoint import describe
+from transformer.settings.config import RunConfig
 from transformer.training.memory_size import estimated_activations, kept_memory
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -22,13 +22,13 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from transformer.checkpoint import Checkpoint, load
+from transformer.checkpoints.checkpoint import Checkpoint, load
 from transformer.inference.beam_search import translate
 from transformer.jobs import launch, run_files
-from transformer.quick_tasks import QUICK
-from transformer.runs import events
+from transformer.settings.quick_tasks import QUICK
 from transformer.text.corpora import PairCorpus, corpus
 from transformer.text.corpus_catalogue import find_source
+from transformer.training.runs import events
 
 FIRST, PICTURE = 3.0, 3.0  # seconds, goals
 CLOSING = ")]}>"

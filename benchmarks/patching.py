@@ -21,7 +21,7 @@ import transformer
 from benchmarks.step import SHAPES, build_llama
 from transformer.analysis.patching import EstimateError, TextPair, estimate, patch_heads, patch_positions, read_pair
 from transformer.analysis.token_inputs import inputs_of_text
-from transformer.paths import ROOT
+from transformer.basics.paths import ROOT
 
 TOLERANCE = 1e-3  # of the share of the way back
 SENTENCES = ("I like red wine.", "I like white wine.", "J'aime le vin")

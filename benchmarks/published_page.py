@@ -40,7 +40,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.draw import OPTIONS, chromium, executable
 from benchmarks.processes import cpu_seconds, resident_mb
 from tests.waiting import listens, until
-from transformer.paths import ROOT
+from transformer.basics.paths import ROOT
 from transformer.publishing.page import publish
 from ui.server import caddy
 from ui.server.workers import hold

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from step import SHAPES, build, cpu_name, measure
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.beam_search import search
 from transformer.model.packed import pack
 

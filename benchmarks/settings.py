@@ -16,9 +16,9 @@ from pathlib import Path
 import orjson
 import torch
 
-from transformer import checkpoint
-from transformer.evaluation import evaluate
-from transformer.presets import preset
+from transformer.checkpoints import checkpoint
+from transformer.evaluation.quality import evaluate
+from transformer.settings.presets import preset
 from transformer.text.corpora import corpus
 from transformer.training.trainer import Trainer
 

@@ -33,9 +33,9 @@ from torch.nn.functional import pad
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import transformer
-from transformer.checkpoint import Checkpoint, save
-from transformer.config import ModelConfig
+from transformer.checkpoints.checkpoint import Checkpoint, save
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig
 from transformer.text.tokenizer import Piece
 
 SHAPES = {

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from transformer.checkpoint import Checkpoint, Description
-from transformer.openings import Example
+from transformer.checkpoints.checkpoint import Checkpoint, Description
+from transformer.checkpoints.openings import Example
 from transformer.text.corpus_catalogue import CLASSES, sources_of
 from ui.choices.checkpoint import choose_checkpoint, selected
 from ui.choices.text_box import as_learned, place_of_line, show_unlike

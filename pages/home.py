@@ -3,10 +3,10 @@
 import streamlit as st
 
 from transformer.attention_view.decoding_parts import source_row, target_row
-from transformer.checkpoint import Checkpoint, CheckpointError, describe
-from transformer.openings import OPENINGS
-from transformer.paths import ROOT
-from transformer.quick_tasks import QUICK
+from transformer.basics.paths import ROOT
+from transformer.checkpoints.checkpoint import Checkpoint, CheckpointError, describe
+from transformer.checkpoints.openings import OPENINGS
+from transformer.settings.quick_tasks import QUICK
 from transformer.text.sides import sides_of
 from ui.choices.quick_picture import quick_picture
 from ui.figures import markdown_text

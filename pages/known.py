@@ -5,9 +5,9 @@ from functools import partial
 
 import streamlit as st
 
-from transformer.checkpoint import describe
-from transformer.formatting import duration
-from transformer.known_results import BY_NAME, COLOURS, KNOWN, KnownResult, Models, Outcome, Recorded, Verdict
+from transformer.basics.formatting import duration
+from transformer.checkpoints.checkpoint import describe
+from transformer.studies.known_results import BY_NAME, COLOURS, KNOWN, KnownResult, Models, Outcome, Recorded, Verdict
 from ui import figures
 from ui.access import owners
 from ui.page.link import arrive_at, choice, leave_at

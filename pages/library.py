@@ -4,7 +4,7 @@ import pandas
 import streamlit as st
 
 import transformer
-from transformer.paths import ROOT, of_name
+from transformer.basics.paths import ROOT, of_name
 from ui.choices.checkpoint import choose_entry, open_entry
 from ui.components.attention_details import explain, offer_files
 from ui.components.attention_view import selection_fields, show_attention

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from transformer.config import KINDS
-from transformer.paths import ROOT
+from transformer.basics.paths import ROOT
+from transformer.settings.config import KINDS
 from ui.choices.checkpoint import choose_checkpoint
 from ui.choices.languages import fit_pairs
 from ui.page.link import arrive_at, choice, end_page, leave_at, switch, text, whole, wholes

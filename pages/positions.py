@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from transformer.config import KINDS
+from transformer.settings.config import KINDS
 from ui.choices.checkpoint import choose_checkpoint
 from ui.page.link import arrive_at, choice, leave_at, quiet, switch, text, whole, wholes
 from ui.page.presentation import settings, show_title

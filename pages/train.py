@@ -4,11 +4,11 @@ from functools import partial
 
 import streamlit as st
 
-from transformer.checkpoint import find as checkpoints
+from transformer.basics.paths import ROOT, home
+from transformer.checkpoints.checkpoint import find as checkpoints
 from transformer.jobs.launch import progress
-from transformer.paths import ROOT, home
-from transformer.runs import find
-from transformer.task import LEARNED
+from transformer.settings.task import LEARNED
+from transformer.training.runs import find
 from ui.access import owners, visitors
 from ui.access.accounts import account_line
 from ui.page.link import Field, arrive_at, choice, leave_at

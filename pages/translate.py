@@ -6,8 +6,8 @@ from typing import Any
 import streamlit as st
 
 from transformer.attention_view.decoding_parts import source_row, target_row
-from transformer.checkpoint import Checkpoint
-from transformer.openings import OPENINGS, quick_texts, reads_examples
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.checkpoints.openings import OPENINGS, quick_texts, reads_examples
 from transformer.text.sides import sides_of
 from ui import figures
 from ui.choices.text_box import as_learned, show_unlike

@@ -6,8 +6,8 @@ from typing import Any
 import streamlit as st
 
 from transformer.attention_view.decoding_parts import target_row
-from transformer.checkpoint import Checkpoint, Description
-from transformer.openings import OPENINGS, quick_texts
+from transformer.checkpoints.checkpoint import Checkpoint, Description
+from transformer.checkpoints.openings import OPENINGS, quick_texts
 from ui.choices.text_box import as_learned, show_unlike
 from ui.components.attention_details import offer_files, show_details
 from ui.page.text_limits import PASSAGE, taken

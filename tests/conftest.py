@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from transformer.__main__ import main
-from transformer.checkpoint import Checkpoint, load, save
-from transformer.config import ModelConfig
+from transformer.basics.paths import ROOT
+from transformer.checkpoints.checkpoint import Checkpoint, load, save
 from transformer.model.models import Transformer
-from transformer.paths import ROOT
+from transformer.settings.config import ModelConfig
 from transformer.text import tokenizer as tokenizers
 
 # What pytest makes of every assertion is kept, whatever the environment says: to make it anew takes each process 8 s.

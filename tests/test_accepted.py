@@ -7,7 +7,7 @@ import pytest
 
 from tests.accepted import difference
 from tests.rows import each_row
-from transformer.paths import ROOT
+from transformer.basics.paths import ROOT
 
 FILE = """
 def test_words(accepted):

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from transformer.paths import ROOT
+from transformer.basics.paths import ROOT
 
 CONFTEST = """
 from tests import budget

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from transformer.checkpoint import describe
+from transformer.checkpoints.checkpoint import describe
 from ui.state import caches
 
 

@@ -13,11 +13,11 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from transformer.checkpoint import CheckpointError, describe, find, load, save, snapshots, verify
-from transformer.config import ModelConfig, TrainConfig
-from transformer.folders import recover, whole_folder, write_manifest
+from transformer.basics.folders import recover, whole_folder, write_manifest
+from transformer.checkpoints.checkpoint import CheckpointError, describe, find, load, save, snapshots, verify
 from transformer.inference.decoding import start
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig, TrainConfig
 from transformer.text import tokenizer as tokenizers
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -185,7 +185,7 @@ def test_weights_that_are_replaced_while_they_are_opened_are_not_called_damaged(
         (tmp_path / "larger" / "model.safetensors").replace(folder / "model.safetensors")
         return open(*given)
 
-    monkeypatch.setattr("transformer.weights.open", replaced_before, raising=False)
+    monkeypatch.setattr("transformer.checkpoints.weights.open", replaced_before, raising=False)
     assert describe(folder).id
 
 
@@ -307,9 +307,9 @@ KILL = """
 import json, os, shutil, signal, sys
 from pathlib import Path
 import torch
-from transformer.checkpoint import load, save
-from transformer.folders import recover
-from transformer.config import ModelConfig
+from transformer.checkpoints.checkpoint import load, save
+from transformer.basics.folders import recover
+from transformer.settings.config import ModelConfig
 from transformer.model.models import Transformer
 
 torch.set_num_threads(1)

@@ -5,9 +5,9 @@ import sys
 import pytest
 import torch
 
-from transformer.checkpoint import load, save
-from transformer.config import TrainConfig
-from transformer.evaluation import bag_of_words, class_quality, evaluate, likeliest_class
+from transformer.checkpoints.checkpoint import load, save
+from transformer.evaluation.quality import bag_of_words, class_quality, evaluate, likeliest_class
+from transformer.settings.config import TrainConfig
 from transformer.text.corpora import LabelledCorpus
 
 TRAIN = [("go home", "a"), ("go on", "a"), ("we go", "a"), ("dog and cat", "b"), ("a cat", "b")]
@@ -70,13 +70,13 @@ def test_without_scikit_learn_the_baseline_is_none_and_says_why(ckpt):
 
 
 def test_evaluate_takes_the_test_split_or_what_there_is_and_no_other_classes(ckpt, monkeypatch):
-    monkeypatch.setattr("transformer.evaluation.corpus", lambda name: FOUND)
+    monkeypatch.setattr("transformer.evaluation.quality.corpus", lambda name: FOUND)
     assert evaluate(ckpt) == {
         "checkpoint": ckpt.id, "step": 3, "corpus": "made up", "corpus_sha256": "0" * 64, "split": "test",
         **class_quality(ckpt, FOUND, "test")}
     assert evaluate(ckpt, split="validation")["n"] == 4
     small = LabelledCorpus("made up", "0" * 64, "", "", ("a", "b"), {"train": TRAIN})
-    monkeypatch.setattr("transformer.evaluation.corpus", lambda name: small)
+    monkeypatch.setattr("transformer.evaluation.quality.corpus", lambda name: small)
     assert evaluate(ckpt)["split"] == "train"
     with pytest.raises(ValueError, match="no split 'test'"):
         evaluate(ckpt, split="test")

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import transformer
-from transformer import data_frames
+from transformer.basics import data_frames
 
 TEXT = "Go on."
 COLUMNS = ["layer", "head", "query", "query_token", "key", "key_token", "weight", "score"]

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.rows import each_row
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding import GREEDY, Sampling, Step, start, steps
 from transformer.inference.decoding_tree import MOST_OTHERS, DecodingTree, begin
 from ui.page.link import read

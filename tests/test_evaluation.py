@@ -7,11 +7,11 @@ import sacrebleu
 import torch
 
 from tests.rows import each_row
-from transformer import evaluation
-from transformer.checkpoint import Checkpoint, Description
-from transformer.config import ModelConfig
-from transformer.evaluation import evaluate, human_quality, text_quality, translation_quality
+from transformer.checkpoints.checkpoint import Checkpoint, Description
+from transformer.evaluation import quality as evaluation
+from transformer.evaluation.quality import evaluate, human_quality, text_quality, translation_quality
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig
 from transformer.text.tokenizer import standardise, train
 
 TRAIN = [("Go on now.", ["Continue."]), ("I see it!", ["Je le vois."])]

@@ -3,7 +3,7 @@
 import os
 import shutil
 
-from transformer.folders import size_of, written_ns
+from transformer.basics.folders import size_of, written_ns
 
 
 def test_a_folder_that_is_gone_before_it_was_looked_at_counts_nothing(tmp_path, monkeypatch):

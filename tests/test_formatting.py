@@ -23,7 +23,7 @@ from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import read_texts
 from transformer.analysis.token_inputs import inputs_of_step
 from transformer.analysis.trial import try_sentences
-from transformer.formatting import amount, brief, duration, how_many, in_percent, quote, shorten, size
+from transformer.basics.formatting import amount, brief, duration, how_many, in_percent, quote, shorten, size
 
 TEXT, LONGEST = "I am cold.", 200  # characters
 

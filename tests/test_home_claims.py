@@ -1,7 +1,7 @@
 """What the front page says of its examples is so: measured on the weights that come with the app."""
 
 import transformer
-from transformer.openings import OPENINGS
+from transformer.checkpoints.openings import OPENINGS
 
 MODEL = "translate"
 

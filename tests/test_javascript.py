@@ -22,11 +22,11 @@ from transformer.attention_view.offline_page import text_of
 from transformer.attention_view.phone_message import MOST, small
 from transformer.attention_view.script_bundle import JS, script
 from transformer.attention_view.shared import CHOICES, settled
+from transformer.basics.spreadsheet import cell
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 from transformer.rooms.questions import KINDS
 from transformer.rooms.questions.bars import divergence, overlap, shares
-from transformer.spreadsheet import cell
 from transformer.text.word_pieces import BEGINS, ENDS, GOES_ON, NONE, word_text, words_of
 from ui.components import scripts
 from ui.components.scripts import HERE

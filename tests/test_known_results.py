@@ -12,11 +12,11 @@ import pytest
 import torch
 
 import transformer
-from transformer import known_results
-from transformer.checkpoint import save
-from transformer.known_results import BY_NAME, COLOURS, KNOWN, Models, Outcome, named
+from transformer.checkpoints.checkpoint import save
+from transformer.checkpoints.openings import pairs_of
 from transformer.model.changes import scale, uniform
-from transformer.openings import pairs_of
+from transformer.studies import known_results
+from transformer.studies.known_results import BY_NAME, COLOURS, KNOWN, Models, Outcome, named
 from ui.page.pages import EVERY_PAGE
 
 MINUTES = {"left_out", "previous_first", "copying"}  # or a training: tests/browser has one of them
@@ -156,7 +156,7 @@ def test_two_names_are_told_apart_by_their_logits(writer, monkeypatch):
 def test_uniform_heads_are_what_the_result_says(shipped):
     ckpt = shipped("punctuate")
     outcome = BY_NAME["uniform"].outcome(Models())
-    from transformer.held_out import held_out_sentences
+    from transformer.evaluation.held_out import held_out_sentences
 
     sentences = held_out_sentences(ckpt, limit=None)
     read = transformer.run(ckpt, [one.text for one in sentences], change=uniform("encoder.*"))

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import orjson
 
-from transformer.folders import ROLES
-from transformer.openings import OPENINGS
-from transformer.paths import ROOT
+from transformer.basics.folders import ROLES
+from transformer.basics.paths import ROOT
+from transformer.checkpoints.openings import OPENINGS
 
 CROSS = re.compile(r"kind=cross&(?:forming_)?layer=(\d+)&(?:forming_)?head=(\d+)")
 TEXTS = [ROOT / "README.md", *sorted((ROOT / "lessons").glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")),

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from transformer.config import ModelConfig
+from transformer.settings.config import ModelConfig
 from ui.page.pages import EVERY_PAGE, HOME, PAGES, menu, stepper_of
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from transformer import checkpoint, paths
-from transformer.checkpoint import CheckpointError
+from transformer.basics import paths
+from transformer.checkpoints import checkpoint
+from transformer.checkpoints.checkpoint import CheckpointError
 
 
 def test_home_is_the_clones_runs_unless_it_is_named(monkeypatch, tmp_path):

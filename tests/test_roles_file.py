@@ -12,12 +12,12 @@ import torch
 
 from tests.rows import each_row
 from transformer.analysis.roles import measure_roles, read_weights
-from transformer.checkpoint import describe, load
-from transformer.folders import ROLES
-from transformer.held_out import held_out_sentences, piece_counts, word_aligner
+from transformer.basics.folders import ROLES
+from transformer.checkpoints.checkpoint import describe, load
+from transformer.evaluation.held_out import held_out_sentences, piece_counts, word_aligner
 from transformer.measures.catalogue import MEASURES
 from transformer.measures.matrices import measure_heads
-from transformer.roles_file import count_held_out, read_roles, write_roles
+from transformer.studies.roles_file import count_held_out, read_roles, write_roles
 
 CHECKPOINTS = Path(__file__).resolve().parents[1] / "checkpoints"
 SHIPPED = {"translate": "eng-fra", "write": "tiny-shakespeare", "classify": "speakers"}

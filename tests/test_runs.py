@@ -12,14 +12,15 @@ import pytest
 import torch
 
 from tests.rows import each_row
-from transformer import checkpoint, runs
-from transformer.config import RunConfig
+from transformer.basics.spreadsheet import MARK
+from transformer.checkpoints import checkpoint
 from transformer.jobs import run_files
 from transformer.jobs.process import identify
-from transformer.model_card import model_card
-from transformer.presets import preset
-from transformer.runs import as_csv, check_name, delete, describe, find, free_name, promote, rename
-from transformer.spreadsheet import MARK
+from transformer.settings.config import RunConfig
+from transformer.settings.presets import preset
+from transformer.training import runs
+from transformer.training.model_card import model_card
+from transformer.training.runs import as_csv, check_name, delete, describe, find, free_name, promote, rename
 from transformer.training.trainer import Trainer
 
 
@@ -116,7 +117,8 @@ def test_the_newest_run_comes_first_and_what_is_no_run_is_left_out(tmp_path, run
 
 def test_a_run_that_is_deleted_while_they_are_listed_keeps_no_other_from_being_listed(run, monkeypatch):
     shutil.copytree(run, run.with_name("going"))
-    monkeypatch.setattr("transformer.runs.is_run", lambda folder: folder.name == "first" or not shutil.rmtree(folder))
+    monkeypatch.setattr("transformer.training.runs.is_run",
+                        lambda folder: folder.name == "first" or not shutil.rmtree(folder))
     assert run in find(run.parent)
 
 

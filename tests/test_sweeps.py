@@ -6,11 +6,11 @@ import pytest
 
 from tests.rows import each_row
 from tests.waiting import until
-from transformer import runs, sweeps
 from transformer.jobs import run_files
 from transformer.jobs.launch import progress, stop
-from transformer.presets import preset
-from transformer.sweeps import check_cells, read_values, run_names
+from transformer.settings.presets import preset
+from transformer.training import runs, sweeps
+from transformer.training.sweeps import check_cells, read_values, run_names
 
 
 def test_values_are_read_as_settings_are():

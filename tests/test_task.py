@@ -4,9 +4,9 @@ from math import log
 from typing import get_args
 
 from tests.rows import each_row
-from transformer.config import ModelConfig, Task, TrainConfig
-from transformer.presets import PRESETS
-from transformer.task import LEARNED, TASKS, does, unit_of
+from transformer.settings.config import ModelConfig, Task, TrainConfig
+from transformer.settings.presets import PRESETS
+from transformer.settings.task import LEARNED, TASKS, does, unit_of
 
 SHAPES = {
     "translation": {},

@@ -8,10 +8,10 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from tests.rows import each_row
+from transformer.basics.paths import ROOT
 from transformer.lessons.answers import step_or_reading
 from transformer.lessons.lesson import Lesson, Stop
 from transformer.lessons.parsing import read_file
-from transformer.paths import ROOT
 from transformer.rooms.room import HOURS, MOST_HOURS
 from transformer.text.corpus_catalogue import SOURCES
 from ui.lessons.stop_links import open_stop

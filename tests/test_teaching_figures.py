@@ -15,12 +15,12 @@ from transformer.analysis.direct import direct_effect, strongest
 from transformer.analysis.masks import masked_softmax, read_forced
 from transformer.analysis.positions import without_positions
 from transformer.analysis.token_inputs import inputs_of_step
+from transformer.basics.paths import ROOT
 from transformer.by_hand.stages import ByHand, Settings
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.checkpoints.openings import OPENINGS
 from transformer.lessons.answers import answer
 from transformer.lessons.parsing import read_file
-from transformer.openings import OPENINGS
-from transformer.paths import ROOT
 from transformer.training.forming import read_forming
 from ui.lessons.stop_links import open_stop
 

@@ -7,10 +7,16 @@ import pytest
 
 import transformer
 from tests.rows import each_row
-from transformer.checkpoint import load
-from transformer.config import TrainConfig
-from transformer.folders import FAMILIAR
-from transformer.unfamiliar_text import count_familiar, describe_unfamiliar, read_familiar, sureness, write_familiar
+from transformer.basics.folders import FAMILIAR
+from transformer.checkpoints.checkpoint import load
+from transformer.evaluation.unfamiliar_text import (
+    count_familiar,
+    describe_unfamiliar,
+    read_familiar,
+    sureness,
+    write_familiar,
+)
+from transformer.settings.config import TrainConfig
 
 NAMES = ["Ann", "Bob", "Eve", "Kim", "Lee", "Max", "Sam", "Tim", "Una", "Zoe"]
 

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from transformer import runs
     from transformer.attention_view.notebook import show
-    from transformer.checkpoint import Checkpoint, CheckpointError, describe, load, save
-    from transformer.config import ModelConfig
+    from transformer.checkpoints.checkpoint import Checkpoint, CheckpointError, describe, load, save
     from transformer.diagram.drawing import architecture
-    from transformer.evaluation import evaluate
+    from transformer.evaluation.quality import evaluate
     from transformer.huggingface.exporting import export_model
     from transformer.huggingface.importing import import_model
     from transformer.huggingface.training_steps import import_steps
@@ -29,11 +28,13 @@ if TYPE_CHECKING:
     from transformer.model.changes import Change, add, cut, force, freeze, replace, scale, uniform
     from transformer.model.models import Transformer
     from transformer.publishing.page import publish
+    from transformer.settings.config import ModelConfig
     from transformer.text.corpora import corpus
     from transformer.training.trainer import train
 
 _HOMES = {"attention_view.notebook": ("show",),
-          "checkpoint": ("Checkpoint", "CheckpointError", "describe", "load", "save"), "config": ("ModelConfig",),
+          "checkpoints.checkpoint": ("Checkpoint", "CheckpointError", "describe", "load", "save"),
+          "settings.config": ("ModelConfig",),
           "diagram.drawing": ("architecture",),
           "huggingface.exporting": ("export_model",), "huggingface.importing": ("import_model",),
           "huggingface.training_steps": ("import_steps",), "inference.beam_tree": ("beam_tree",),
@@ -41,7 +42,7 @@ _HOMES = {"attention_view.notebook": ("show",),
           "inference.reading": ("Reading", "attend"), "inference.sampling": ("Candidate", "Sampling"),
           "inference.run": ("Run", "run"), "inference.beam_search": ("translate",), "model.models": ("Transformer",),
           "model.changes": ("Change", "add", "cut", "force", "freeze", "replace", "scale", "uniform"),
-          "publishing.page": ("publish",), "evaluation": ("evaluate",), "text.corpora": ("corpus",),
+          "publishing.page": ("publish",), "evaluation.quality": ("evaluate",), "text.corpora": ("corpus",),
           "training.trainer": ("train",)}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -53,7 +54,7 @@ __all__ = ["Candidate", "Change", "Checkpoint", "CheckpointError", "ModelConfig"
 
 def __getattr__(name: str) -> object:
     if name == "runs":
-        return import_module(f"{__name__}.runs")
+        return import_module(f"{__name__}.training.runs")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

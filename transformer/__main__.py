@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
+from transformer.basics.paths import version
+from transformer.basics.resource_errors import said
 from transformer.commands import checkpoints, measure, runs, serve, train, use
 from transformer.commands.output import console
-from transformer.paths import version
-from transformer.resource_errors import said
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 ANY = {"allow_extra_args": True, "ignore_unknown_options": True}  # a script of ui/ reads them

@@ -13,7 +13,6 @@ import torch
 from typer.testing import CliRunner
 
 from tests.waiting import until
-from transformer import ablation_job, checkpoint
 from transformer.__main__ import app
 from transformer.analysis.ablation import (
     Head,
@@ -25,9 +24,9 @@ from transformer.analysis.ablation import (
     switch_heads,
 )
 from transformer.analysis.sample import read_texts, sentence_with_class
-from transformer.config import ModelConfig, TrainConfig
-from transformer.evaluation import evaluate, held_out_loss
-from transformer.held_out import held_out_sentences
+from transformer.checkpoints import checkpoint
+from transformer.evaluation.held_out import held_out_sentences
+from transformer.evaluation.quality import evaluate, held_out_loss
 from transformer.inference.beam_search import translate
 from transformer.inference.decoding import steps
 from transformer.inference.reading import attend
@@ -37,6 +36,8 @@ from transformer.jobs.lock import LOCK, file_lock
 from transformer.jobs.process import identify
 from transformer.jobs.queue import RECORD, record
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig, TrainConfig
+from transformer.studies import ablation_job
 from transformer.text.batches import PairBatches
 
 PAIRS = [("I am cold.", "He is tall."), ("Go on.", "We can go home, can we?"), ("Who is it?", "I see a dog."),

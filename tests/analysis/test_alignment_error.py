@@ -12,7 +12,7 @@ from transformer.analysis.alignment_error import (
     error_rate,
     read_aligned,
 )
-from transformer.openings import OPENINGS
+from transformer.checkpoints.openings import OPENINGS
 from transformer.text.corpora import corpus
 
 

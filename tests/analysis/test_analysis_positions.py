@@ -5,10 +5,10 @@ import torch
 
 from tests.choices import choices
 from transformer.analysis.positions import along_diagonals, moved_share, rotary_products, similarity, without_positions
-from transformer.config import ModelConfig
 from transformer.inference.decoding import start
 from transformer.inference.reading import attend
 from transformer.model.positions import sinusoids
+from transformer.settings.config import ModelConfig
 
 TEXT = "I see a dog and a cat."
 

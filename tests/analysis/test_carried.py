@@ -25,12 +25,12 @@ from transformer.analysis.carried import (
 )
 from transformer.analysis.direct import direct_effect
 from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text, inputs_up_to
-from transformer.checkpoint import Checkpoint
-from transformer.config import ModelConfig, Rotary
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding import Step
 from transformer.inference.run import Run, run_ids
 from transformer.model.norms import NORMS
 from transformer.model.positions import POSITIONS
+from transformer.settings.config import ModelConfig, Rotary
 
 TEXT, TARGET = "We can go.", "He is."
 CLOSE = {"atol": 2e-5, "rtol": 2e-5}

@@ -14,11 +14,11 @@ from tests.rows import each_row
 from tests.switched import switched
 from transformer.analysis.direct import direct_effect, strongest
 from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text, inputs_up_to
-from transformer.checkpoint import Checkpoint, Description
-from transformer.config import ModelConfig
+from transformer.checkpoints.checkpoint import Checkpoint, Description
 from transformer.inference.decoding import steps
 from transformer.model.models import Transformer
 from transformer.model.norms import LayerNorm
+from transformer.settings.config import ModelConfig
 
 TINY = {"d_model": 16, "n_heads": 2, "decoder_layers": 2, "d_ff": 24, "max_len": 40}
 

@@ -9,8 +9,8 @@ from tests.choices import choices
 from transformer.analysis.direct import direct_effect
 from transformer.analysis.flow import TOP, Node, _shares, attention_parts, flow, update_writes
 from transformer.analysis.token_inputs import inputs_of_text
-from transformer.config import ModelConfig
 from transformer.model.changes import scale
+from transformer.settings.config import ModelConfig
 
 TEXT, TARGET = "I am cold.", "He is tall"
 SHAPES = [

@@ -19,7 +19,7 @@ from transformer.analysis.jacobian_lens import (
 )
 from transformer.analysis.lens import read_layers, read_source
 from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
-from transformer.held_out import held_out_sentences
+from transformer.evaluation.held_out import held_out_sentences
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-4}
 TEXTS = ["I am", "Go on", "We "]  # of several lengths, so that the shorter ones are padded

@@ -18,7 +18,7 @@ from transformer.analysis.patching import (
     read_pair,
 )
 from transformer.analysis.token_inputs import inputs_of_text
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 
 CLEAN, OTHER, TARGET = "I am cold.", "I am tall.", "Go on"
 CLOSE = {"atol": 2e-4, "rtol": 2e-4}

@@ -9,8 +9,8 @@ from tests.analysis.test_direct import blurred
 from tests.choices import choices
 from tests.rows import each_row
 from transformer.analysis.pooling import pool
-from transformer.config import ModelConfig
 from transformer.inference.reading import attend
+from transformer.settings.config import ModelConfig
 
 TEXT = "We can go home."
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}

@@ -12,8 +12,8 @@ from transformer.analysis.query import last_query
 from transformer.analysis.sample import sentence_with_class
 from transformer.analysis.token_inputs import inputs_of_text, inputs_up_to
 from transformer.analysis.trial import try_sentences
-from transformer.config import ModelConfig
 from transformer.inference.reading import attend
+from transformer.settings.config import ModelConfig
 
 
 @pytest.mark.parametrize("settings", [{}, {"norm_position": "post"}, {"encoder_layers": 0, "positions": "rotary"},

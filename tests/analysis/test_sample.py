@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from transformer.analysis.sample import read_texts
-from transformer.checkpoint import NO_TOKENIZER
-from transformer.config import TrainConfig
-from transformer.held_out import WINDOW, held_out_sentences, piece_counts, word_aligner
+from transformer.checkpoints.checkpoint import NO_TOKENIZER
+from transformer.evaluation.held_out import WINDOW, held_out_sentences, piece_counts, word_aligner
+from transformer.settings.config import TrainConfig
 from transformer.text.corpora import corpus
 from transformer.text.tokenizer_files import tokenizers_of
 
@@ -83,7 +83,7 @@ def test_an_encoder_is_measured_on_any_text(make_checkpoint, pairs, tmp_path):
 
 
 def test_the_word_alignment_is_learned_once(translator, pairs, tmp_path, monkeypatch):
-    from transformer import held_out as module
+    from transformer.evaluation import held_out as module
 
     ckpt = trained_on(translator, pairs)
     first = word_aligner(ckpt, tmp_path / "cache")

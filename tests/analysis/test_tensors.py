@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from transformer.analysis import tensors
-from transformer.checkpoint import describe, load, save
-from transformer.config import ModelConfig
+from transformer.checkpoints.checkpoint import describe, load, save
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig
 
 
 @pytest.fixture

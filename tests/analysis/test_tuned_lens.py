@@ -12,7 +12,7 @@ from transformer.analysis.lens import read_layers
 from transformer.analysis.sample import read_texts
 from transformer.analysis.token_inputs import inputs_of_step
 from transformer.analysis.tuned_lens import TunedLens, fit_tuned_lens, read_tuned_lens, write_tuned_lens
-from transformer.folders import TUNED_LENS
+from transformer.basics.folders import TUNED_LENS
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-4}
 @pytest.fixture(params=["translator", "writer"])

@@ -2,7 +2,7 @@
 
 from tests.conftest import SENTENCES as TEXTS
 from transformer.analysis.sample import Sentence, read_texts
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 
 
 def sentences(ckpt: Checkpoint, texts: list[str] = TEXTS) -> list[Sentence]:

@@ -20,7 +20,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
-from transformer.checkpoint import Checkpoint, describe, load
+from transformer.checkpoints.checkpoint import Checkpoint, describe, load
 from transformer.jobs import run_files
 from transformer.jobs.process import identify
 from transformer.text.corpora import PairCorpus

@@ -7,9 +7,9 @@ from pathlib import Path
 import torch
 
 import transformer
-from transformer.checkpoint import Checkpoint, save
-from transformer.config import ModelConfig, TrainConfig
+from transformer.checkpoints.checkpoint import Checkpoint, save
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig, TrainConfig
 from transformer.text import tokenizer as tokenizers
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 24, "max_len": 60, "tie_embeddings": False, "logits_bias": True}

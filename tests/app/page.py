@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.markup import Markup
 from tests.messages import unpacked
-from transformer.paths import home
+from transformer.basics.paths import home
 from ui.figures.labels import WORD_JOINER, plain_label
 
 ROOT = Path(__file__).resolve().parents[2]

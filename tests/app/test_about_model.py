@@ -2,7 +2,7 @@
 
 import pytest
 
-from transformer.checkpoint import describe, load, save
+from transformer.checkpoints.checkpoint import describe, load, save
 from ui.choices.about_model import about_model
 from ui.figures import markdown_text
 

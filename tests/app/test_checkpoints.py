@@ -16,9 +16,9 @@ from transformer.analysis.difference import attention_distance, untrained_twin
 from transformer.analysis.roles import untrained
 from transformer.analysis.sample import sentence_with_target
 from transformer.analysis.trial import try_sentences
-from transformer.checkpoint import describe, save, snapshots
-from transformer.config import TrainConfig
-from transformer.formatting import duration
+from transformer.basics.formatting import duration
+from transformer.checkpoints.checkpoint import describe, save, snapshots
+from transformer.settings.config import TrainConfig
 from transformer.text.corpora import PairCorpus
 from ui.page.pages import PAGES
 from ui.state.work_queue import PACE
@@ -144,7 +144,7 @@ def test_effective_rank_counts_directions_that_matter():
 def corpus(monkeypatch) -> PairCorpus:
     found = PairCorpus("eng-fra", "0" * 64, "made up", "nobody", {**SENTENCES, "test": {
         "I am cold.": ["J'ai froid."], "Go on.": ["Continue.", "Poursuis !"], "I like red wine.": ["Zut."]}})
-    monkeypatch.setattr("transformer.held_out.corpus", lambda name: found)
+    monkeypatch.setattr("transformer.evaluation.held_out.corpus", lambda name: found)
     return found
 
 

@@ -9,11 +9,11 @@ import torch
 
 import transformer
 from tests.messages import unpacked
-from transformer.checkpoint import describe, save, snapshots
-from transformer.config import ModelConfig
+from transformer.checkpoints.checkpoint import describe, save, snapshots
 from transformer.huggingface.exporting import export_model
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig
 from ui.access import visitors
 from ui.access.owners import delete_checkpoint
 

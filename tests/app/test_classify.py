@@ -14,12 +14,12 @@ from tests.waiting import until
 from transformer.analysis.pooling import pool
 from transformer.attention_view.message import Selection, head_of
 from transformer.attention_view.window import LONGEST, SIDE
-from transformer.checkpoint import load
+from transformer.basics.paths import ROOT
+from transformer.checkpoints.checkpoint import load
+from transformer.checkpoints.openings import CLASSES
 from transformer.huggingface.importing import import_model
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, identify
-from transformer.openings import CLASSES
-from transformer.paths import ROOT
 from transformer.text.corpora import LabelledCorpus, corpus
 from transformer.text.corpus_catalogue import find_source
 from ui.access import quotas

@@ -10,8 +10,8 @@ from tests.markup import Markup
 from transformer.analysis.difference import overlap
 from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import sentence_with_target
+from transformer.checkpoints.openings import OPENINGS
 from transformer.measures.matrices import measure_heads
-from transformer.openings import OPENINGS
 from ui.views.translate.two_steps import measures
 
 from .page import matrix, move, plot, put, table_of, words

@@ -13,10 +13,10 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from tests.messages import unpacked
-from transformer.checkpoint import describe, snapshots
+from transformer.checkpoints.checkpoint import describe, snapshots
 from transformer.jobs import run_files
 from transformer.measures.catalogue import measures_of
-from transformer.quick_tasks import QUICK
+from transformer.settings.quick_tasks import QUICK
 from ui.components import training_screen
 
 from .page import ROOT, components, plain

@@ -12,7 +12,7 @@ import transformer
 from tests.app.heads_checkpoints import WITHOUT_TOKENIZER
 from transformer.analysis.head_contexts import head_contexts, headvis_file, score_heads
 from transformer.analysis.roles import measure_roles
-from transformer.held_out import held_out_sentences
+from transformer.evaluation.held_out import held_out_sentences
 from transformer.model.sites import label
 from ui.figures import part_of_one, plain_label
 from ui.views.heads.contexts import LISTED, _file, _near

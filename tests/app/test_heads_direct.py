@@ -10,7 +10,7 @@ import transformer
 from tests.markup import Markup
 from transformer.analysis.direct import direct_effect
 from transformer.analysis.token_inputs import inputs_of_step
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding import Step
 from ui.figures.labels import markdown_text, plain_label
 

@@ -6,7 +6,7 @@ import pytest
 
 from transformer.analysis.flow import Node, flow, update_writes
 from transformer.analysis.token_inputs import inputs_of_text
-from transformer.formatting import in_percent
+from transformer.basics.formatting import in_percent
 from ui.figures import plain_label
 from ui.views.heads.flow import ALL, FEW, STEPS
 

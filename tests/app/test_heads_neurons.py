@@ -6,7 +6,7 @@ import torch
 import transformer
 from tests.labels import labels as labelled
 from transformer.analysis.neurons import contexts, strongest_contexts, writes
-from transformer.held_out import held_out_sentences
+from transformer.evaluation.held_out import held_out_sentences
 from ui.figures import plain_label, signed_number
 
 from .page import chips, press, words

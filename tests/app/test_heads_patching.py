@@ -10,9 +10,9 @@ import transformer
 from transformer.analysis.ablation import all_heads
 from transformer.analysis.patching import METRICS, estimate, patch_heads, patch_path, patch_positions, read_pair
 from transformer.analysis.token_inputs import inputs_of_text
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.checkpoints.openings import PAIRS, pairs_of
 from transformer.model.sites import label
-from transformer.openings import PAIRS, pairs_of
 from ui.figures import signed_number
 from ui.views.heads.patching import SHOWN
 

@@ -14,8 +14,8 @@ from tests.markup import Markup
 from tests.rows import each_row
 from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import read_texts
-from transformer.held_out import held_out_sentences, word_aligner
-from transformer.roles_file import read_roles
+from transformer.evaluation.held_out import held_out_sentences, word_aligner
+from transformer.studies.roles_file import read_roles
 from transformer.text.corpus_catalogue import SOURCES
 from ui.choices.head import plain_name
 
@@ -204,7 +204,7 @@ def test_many_tokens_are_drawn_in_a_box_that_scrolls_and_a_long_text_is_cut_to_w
 @pytest.mark.parametrize("name", ["translate", "write", "classify"])
 def test_a_shipped_checkpoint_opens_on_its_maps_with_nothing_read_and_measured(name, visit, shipped, monkeypatch):
     monkeypatch.setattr("ui.views.heads.sample.measure_roles", None)
-    monkeypatch.setattr("transformer.held_out.corpus", None)
+    monkeypatch.setattr("transformer.evaluation.held_out.corpus", None)
     ckpt = shipped(name)
     at = visit(PAGE, checkpoint=ckpt.id)
     kept = read_roles(ckpt, corpus=ckpt.description.train.corpus, limit=200, seed=0)

@@ -14,8 +14,8 @@ from tests.app.heads_checkpoints import WITHOUT_TOKENIZER
 from tests.rows import each_row
 from transformer.analysis.spaces import embeddings, neighbours, pca, queries_and_keys, scores, states
 from transformer.analysis.tensors import neighbours as neighbours_as_stored
-from transformer.checkpoint import Checkpoint
-from transformer.held_out import held_out_sentences
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.evaluation.held_out import held_out_sentences
 from ui.figures.labels import plain_label
 from ui.views.heads.spaces import FIELDS, SAMPLE, SPACES
 from ui.views.stepper.address import read_choices

@@ -13,12 +13,12 @@ import transformer
 from tests.app.heads_checkpoints import WITHOUT_TOKENIZER, make
 from tests.markup import Markup
 from tests.waiting import until
-from transformer import ablation_job
 from transformer.analysis.ablation import Head, all_heads, compare_paths, switch_heads
+from transformer.basics.spreadsheet import MARK
 from transformer.jobs import run_files
 from transformer.jobs.launch import progress
 from transformer.jobs.process import identify
-from transformer.spreadsheet import MARK
+from transformer.studies import ablation_job
 from ui.access import quotas, visitors
 from ui.components.head_maps import switched_heads as switched_heads_of
 from ui.views.heads import switched_heads
@@ -263,7 +263,7 @@ def test_a_large_model_is_not_timed_before_a_start(own_home, visit_switch, monke
 
 def test_only_sizes_that_the_split_has_are_offered_and_all_of_it_once(made, visit_switch):
     ckpt = made("translator")
-    count = len(transformer.held_out.held_out_sentences(ckpt, limit=None))
+    count = len(transformer.evaluation.held_out.held_out_sentences(ckpt, limit=None))
     assert count < 50
     at = visit_switch(ckpt, limit="2000")
     sizes = at.button_group(key="heads_limit")

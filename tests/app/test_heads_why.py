@@ -10,7 +10,7 @@ import transformer
 from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
 from transformer.analysis.tuned_lens import read_tuned_lens
 from transformer.analysis.why import why
-from transformer.formatting import in_percent
+from transformer.basics.formatting import in_percent
 from transformer.model import sites
 from transformer.text.word_pieces import SPACES
 from ui.figures import part_of_one, signed_number

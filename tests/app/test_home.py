@@ -10,8 +10,8 @@ import transformer
 from tests.labels import labels_of
 from tests.messages import unpacked
 from transformer.analysis.carried import carried
-from transformer.openings import OPENINGS
-from transformer.quick_tasks import QUICK
+from transformer.checkpoints.openings import OPENINGS
+from transformer.settings.quick_tasks import QUICK
 from transformer.training.forming import read_forming
 from ui.figures.labels import markdown_text
 from ui.page.pages import GROUPS, PAGES

@@ -7,7 +7,7 @@ from itertools import cycle
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from transformer.checkpoint import Description, describe, save
+from transformer.checkpoints.checkpoint import Description, describe, save
 from ui.figures import markdown_text
 from ui.lessons.stop_links import fields_of
 from ui.page.pages import PAGES, stepper_of

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from transformer.known_results import BY_NAME, COLOURS, KNOWN, Outcome, record
+from transformer.studies.known_results import BY_NAME, COLOURS, KNOWN, Outcome, record
 from ui.state.caches import shelf
 
 from .page import press, values, words
@@ -17,7 +17,7 @@ PAGE, VERDICTS = "known", list(COLOURS)
 def computes(monkeypatch, tmp_path):
     """computes("sink", function): that result is computed so. Nobody has computed anything before, nor do other tests
     find what was made up here."""
-    monkeypatch.setattr("transformer.known_results.RECORDED", tmp_path / "none.json")
+    monkeypatch.setattr("transformer.studies.known_results.RECORDED", tmp_path / "none.json")
     before = [(one, one.compute, one.agrees_if) for one in KNOWN]
     shelf(PAGE)._results.clear()
     yield lambda name, compute: object.__setattr__(BY_NAME[name], "compute", compute)
@@ -51,7 +51,7 @@ def test_a_long_one_waits_until_it_is_asked_for(open_page, made_up):
 
 
 def test_it_opens_with_what_was_recorded_and_computes_it_again_when_asked(open_page, made_up, monkeypatch, tmp_path):
-    monkeypatch.setattr("transformer.known_results.RECORDED", tmp_path / "recorded.json")
+    monkeypatch.setattr("transformer.studies.known_results.RECORDED", tmp_path / "recorded.json")
     record({name: Outcome(here=f"{name} came out before.", verdict="agrees") for name in BY_NAME})
     at = open_page(result="left_out")
     assert made_up == [] and "left_out came out before." in words(at) and f"{len(BY_NAME)} agree" in words(at)
@@ -107,7 +107,7 @@ def test_an_outcome_is_of_the_models_that_are_there_now(open_page, made_up, ship
     open_page(result="ioi")
     assert made_up.count("ioi") == once
     folder = shipped("write").description.folder
-    monkeypatch.setattr("transformer.known_results.Models.find", lambda _: folder)  # it is brought in
+    monkeypatch.setattr("transformer.studies.known_results.Models.find", lambda _: folder)  # it is brought in
     open_page(result="ioi")
     assert made_up.count("ioi") == once + 1
 

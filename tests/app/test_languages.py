@@ -4,8 +4,8 @@ import pytest
 
 import transformer
 from tests.app.heads_checkpoints import make
-from transformer.checkpoint import save
-from transformer.model_card import model_card
+from transformer.checkpoints.checkpoint import save
+from transformer.training.model_card import model_card
 from ui.figures import markdown_text
 
 from .page import has_step_view, plain, step_view_of, words

@@ -8,11 +8,11 @@ from streamlit.testing.v1 import AppTest
 
 import ui.page.link
 from tests.markup import Markup
+from transformer.basics.paths import ROOT
+from transformer.checkpoints.openings import OPENINGS
 from transformer.lessons.answers import check_stop
 from transformer.lessons.lesson import LARGEST
 from transformer.lessons.parsing import parse, read_file
-from transformer.openings import OPENINGS
-from transformer.paths import ROOT
 from transformer.rooms.room import new_key
 from ui.access import visitors
 from ui.figures import markdown_text

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from tests.markup import Markup
 from tests.rows import each_row
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.reading import attend
 from ui.lessons.catalogue import shipped
 

@@ -5,8 +5,8 @@ from typing import get_args
 
 import pytest
 
-from transformer.paths import ROOT
-from transformer.presets import PRESETS
+from transformer.basics.paths import ROOT
+from transformer.settings.presets import PRESETS
 from ui.access import owners, quotas, visitors
 from ui.access.owners import Action, Thing, Visitor, refusal, refuse_corpus, refuse_training
 from ui.state.work_queue import WHOSE

@@ -8,7 +8,7 @@ import streamlit as st
 from tests.markup import Markup
 from tests.messages import unpacked
 from transformer.jobs import run_files
-from transformer.runs import describe
+from transformer.training.runs import describe
 from ui.access import visitors
 from ui.views.train import overview, run_table
 

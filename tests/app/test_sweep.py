@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from transformer import sweeps
-from transformer.runs import find
+from transformer.training import sweeps
+from transformer.training.runs import find
 from ui.access import quotas
 from ui.views.train import form, run_table
 

@@ -11,9 +11,9 @@ import torch
 
 from tests.messages import unpacked
 from transformer.jobs import run_files
-from transformer.presets import PRESETS, preset
-from transformer.quick_tasks import QUICK
-from transformer.task import LEARNED
+from transformer.settings.presets import PRESETS, preset
+from transformer.settings.quick_tasks import QUICK
+from transformer.settings.task import LEARNED
 from transformer.training.trainer import Trainer
 from ui.access import quotas, visitors
 from ui.components import run_curves

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from tests.waiting import until
 from transformer.jobs import checks, launch, run_files
 from transformer.jobs.process import identify
-from transformer.presets import preset
+from transformer.settings.presets import preset
 from transformer.text.corpora import corpus
 from transformer.text.corpus_catalogue import find_source
 from ui.access import owners, quotas, visitors

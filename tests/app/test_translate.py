@@ -11,14 +11,14 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from tests.labels import labels_of
 from transformer.attention_view.message import token_labels
-from transformer.checkpoint import Checkpoint
+from transformer.basics.paths import ROOT
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.checkpoints.openings import OPENINGS
 from transformer.inference import decoding
 from transformer.inference.decoding import Sampling, Step
 from transformer.inference.decoding_tree import FORESEEN
 from transformer.inference.sampling import Candidate
 from transformer.inference.sampling_settings import SETTINGS
-from transformer.openings import OPENINGS
-from transformer.paths import ROOT
 from transformer.text.word_pieces import BEGINS, INSIDE, alternatives
 from ui.choices.text_box import as_learned
 from ui.figures import plain_label
@@ -417,7 +417,7 @@ def test_uploads_do_not_take_the_place_of_what_came_with_the_app(open_page, home
 
 
 def test_without_any_checkpoint_the_page_says_what_to_do(open_page, tmp_path, monkeypatch):
-    monkeypatch.setattr("transformer.paths.ROOT", tmp_path / "nowhere")
+    monkeypatch.setattr("transformer.basics.paths.ROOT", tmp_path / "nowhere")
     at = open_page()
     assert "headsup train" in at.error[-1].value
 

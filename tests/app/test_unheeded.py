@@ -3,8 +3,8 @@
 
 import pytest
 
+from transformer.basics.paths import ROOT
 from transformer.lessons.parsing import read_file
-from transformer.paths import ROOT
 from ui.lessons.stop_links import fields_of
 from ui.page.link import GLOBAL_PARAMS, decimal, quiet, read, whole, wholes
 from ui.page.pages import EVERY_PAGE, PAGES

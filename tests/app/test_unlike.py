@@ -2,8 +2,8 @@
 
 import pytest
 
+from transformer.evaluation.unfamiliar_text import describe_unfamiliar, read_familiar
 from transformer.inference.reading import attend
-from transformer.unfamiliar_text import describe_unfamiliar, read_familiar
 
 ORDINARY = {"translate": "I like red wine.", "write": "ROMEO:\nO, she doth teach", "classify": "What say you, my lord?"}
 

@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from tests.huggingface.cases import CASES
-from transformer.checkpoint import Checkpoint, load, save
-from transformer.config import ModelConfig
+from transformer.checkpoints.checkpoint import Checkpoint, load, save
 from transformer.huggingface.folder import Folder
 from transformer.huggingface.importing import plan_of
 from transformer.model.models import Transformer
-from transformer.presets import PRESETS
+from transformer.settings.config import ModelConfig
+from transformer.settings.presets import PRESETS
 
 FAMILIES = {case[1]: case for case in reversed(CASES)}  # the first of each class
 SMALL = {"d_model": 24, "d_ff": 20, "vocab_size": 30, "src_vocab_size": None, "max_len": 16, "embedding_dim": None}

@@ -15,7 +15,7 @@ from transformer.attention_view.heads import AttentionSource, Pooled
 from transformer.attention_view.message import MODEL, Selection, head_of, live, pack, whole
 from transformer.attention_view.model_message import model_message
 from transformer.attention_view.shared import CHOICES
-from transformer.presets import PRESETS
+from transformer.settings.presets import PRESETS
 from ui.figures import Dot, Thread, flow_picture, head_maps, role_card
 
 LEVELS = CHOICES["level"]

@@ -26,12 +26,12 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.labels import labels_of
 from tests.serving import Forked
-from transformer.checkpoint import load, save
-from transformer.config import ModelConfig
+from transformer.checkpoints.checkpoint import load, save
 from transformer.jobs import run_files
 from transformer.jobs.process import identify
 from transformer.model.models import Transformer
 from transformer.rooms.store import Store
+from transformer.settings.config import ModelConfig
 from ui.page.pages import EVERY_PAGE, HOME, menu
 
 from .rooms import Class

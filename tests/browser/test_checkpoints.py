@@ -5,8 +5,8 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
-from transformer.checkpoint import describe
-from transformer.folders import write_manifest
+from transformer.basics.folders import write_manifest
+from transformer.checkpoints.checkpoint import describe
 
 from .conftest import reached, settle
 

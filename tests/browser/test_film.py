@@ -8,7 +8,7 @@ import pytest
 from PIL import Image, ImageChops
 from playwright.sync_api import expect
 
-from transformer.paths import ROOT
+from transformer.basics.paths import ROOT
 
 from .conftest import saved
 

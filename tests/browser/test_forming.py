@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import expect
 from safetensors.numpy import load_file
 
-from transformer.openings import OPENINGS
-from transformer.paths import ROOT
+from transformer.basics.paths import ROOT
+from transformer.checkpoints.openings import OPENINGS
 from transformer.training.event_file import read_events, sentence
 
 from .conftest import on_cell, on_tile, reached, saved

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 import transformer
 from tests.app.heads_checkpoints import make
 from tests.waiting import ROOT
-from transformer import ablation_job
+from transformer.studies import ablation_job
 
 from .conftest import address, chips, choose_option, reached, settle, windows
 

@@ -22,8 +22,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.waiting import ROOT
-from transformer.checkpoint import find
-from transformer.paths import PACKAGE
+from transformer.basics.paths import PACKAGE
+from transformer.checkpoints.checkpoint import find
 from ui.page.pages import EVERY_PAGE, HOME
 
 from .conftest import settle
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.rare("minutes: the wheel is built and installed")
 LARGEST = 50_000_000  # bytes: every model comes with a snapshot from early in its training
 LIBRARY = """
 import transformer
-from transformer.paths import home
+from transformer.basics.paths import home
 print(transformer.__file__, home(), transformer.load("write").model.config.d_model)
 """
 NOTEBOOK = """

@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import TimeoutError as TooLate
 from playwright.sync_api import expect
 
+from transformer.basics.paths import ROOT
 from transformer.lessons.parsing import parse
-from transformer.paths import ROOT
 
 from .conftest import WAIT_MS, expect_filled, settle
 

@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from transformer.basics.paths import ROOT
 from transformer.lessons.parsing import read_file
-from transformer.paths import ROOT
 
 from .conftest import SIZES, address, choose, on_cell, reached, settle, windows
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from transformer.checkpoint import save
-from transformer.config import ModelConfig
-from transformer.folders import write_manifest
+from transformer.basics.folders import write_manifest
+from transformer.checkpoints.checkpoint import save
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig
 
 from .conftest import settle, windows
 

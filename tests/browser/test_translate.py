@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 
 import transformer
 from tests.labels import labels
-from transformer.config import KINDS
 from transformer.inference.decoding import Step
+from transformer.settings.config import KINDS
 from ui.figures import head_label, plain_label
 from ui.page.plain_text import end_of
 

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from tests.waiting import until
-from transformer.config import RunConfig
 from transformer.jobs import launch, ray_cluster, run_files
 from transformer.jobs.process import running
+from transformer.settings.config import RunConfig
 from transformer.training.trainer import Trainer
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,8 +5,8 @@ from datetime import date
 from importlib import metadata
 
 import transformer
-from transformer import checkpoint
 from transformer.analysis.jacobian_lens import read_jacobian_lens
+from transformer.checkpoints import checkpoint
 from transformer.commands import serve
 from transformer.commands.output import lines, table
 from transformer.huggingface.language_codes import languages_of

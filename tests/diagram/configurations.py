@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tests.choices import choices
-from transformer.config import ModelConfig
 from transformer.diagram.blocks import Block, Box
-from transformer.presets import PRESETS
+from transformer.settings.config import ModelConfig
+from transformer.settings.presets import PRESETS
 
 SMALL = {"d_model": 16, "n_heads": 2, "encoder_layers": 2, "decoder_layers": 2, "d_ff": 24, "vocab_size": 50,
          "max_len": 20}

@@ -23,9 +23,9 @@ from tests.diagram.configurations import (
     way,
 )
 from tests.rows import each_row
-from transformer.config import ModelConfig
 from transformer.diagram.blocks import Block, model_blocks
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig
 
 SELF, CROSS, FORWARD = "masked self-attention", "cross-attention", "feed-forward"
 

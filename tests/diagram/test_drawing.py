@@ -9,12 +9,12 @@ import transformer
 from tests.diagram.configurations import CONFIGS, DECODER, ENCODER, SMALL
 from tests.diagram.drawn import SVG, Drawn, read
 from tests.rows import each_row
-from transformer.config import ModelConfig
 from transformer.diagram.blocks import COLOURS, model_blocks
 from transformer.diagram.drawing import Diagram, architecture, share_text
 from transformer.diagram.repeats import MOST_FRAMES, drawn_once
 from transformer.diagram.text_width import text_width
-from transformer.presets import PRESETS
+from transformer.settings.config import ModelConfig
+from transformer.settings.presets import PRESETS
 
 CM = 72 / 2.54  # points
 

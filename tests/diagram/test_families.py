@@ -6,12 +6,12 @@ import torch
 from tests.diagram.drawn import read
 from tests.huggingface.cases import its_family, rows
 from tests.huggingface.random_models import random_model
-from transformer.config import ModelConfig
 from transformer.diagram.blocks import model_blocks
 from transformer.diagram.drawing import architecture
 from transformer.huggingface.folder import Folder
 from transformer.huggingface.importing import plan_of
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig
 
 
 @pytest.fixture(scope="module")

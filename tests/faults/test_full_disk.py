@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.training.made_up import CPU, at
-from transformer import checkpoint
-from transformer.config import RunConfig
+from transformer.checkpoints import checkpoint
 from transformer.intake.receiving import take_in
 from transformer.jobs.launch import progress
-from transformer.presets import preset
-from transformer.runs import promote
+from transformer.settings.config import RunConfig
+from transformer.settings.presets import preset
+from transformer.training.runs import promote
 from transformer.training.trainer import Trainer, TrainingError
 
 pytestmark = pytest.mark.faults

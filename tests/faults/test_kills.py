@@ -11,8 +11,8 @@ import torch
 from safetensors.torch import load_file
 
 from tests.training.made_up import rows
-from transformer import checkpoint
-from transformer.folders import recover
+from transformer.basics.folders import recover
+from transformer.checkpoints import checkpoint
 from transformer.jobs import run_files
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(1_800)]
@@ -22,7 +22,7 @@ TRAIN = """
 import sys
 from pathlib import Path
 import torch
-from transformer.presets import preset
+from transformer.settings.presets import preset
 from transformer.training.trainer import Trainer
 config = preset("sentiment").set({"corpus": sys.argv[2], "steps": 800, "save_every": 1, "eval_every": 7,
                                   "dropout": 0.2})

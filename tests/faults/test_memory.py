@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer import checkpoint
+from transformer.checkpoints import checkpoint
 from transformer.jobs.launch import progress
 
 pytestmark = pytest.mark.faults
@@ -17,7 +17,7 @@ TRAIN = """
 import resource, sys
 from pathlib import Path
 import torch
-from transformer.presets import preset
+from transformer.settings.presets import preset
 from transformer.training.trainer import Trainer, TrainingError
 folder, corpus, more = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 config = preset("sentiment").set({"corpus": corpus, "steps": 4 if not more else 12, "save_every": 4, "eval_every": 100,

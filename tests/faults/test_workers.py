@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import until
-from transformer import checkpoint
+from transformer.checkpoints import checkpoint
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, launch, log_tail, progress, resume, stop
 from transformer.jobs.process import identify

@@ -2,7 +2,7 @@ from collections import namedtuple
 
 from tests.node import answering, needs_node
 from tests.rows import each_row
-from transformer.formatting import in_percent
+from transformer.basics.formatting import in_percent
 from ui.figures import candidate_rows, some_percent
 
 from .as_text import as_text

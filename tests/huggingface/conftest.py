@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import transformer
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.huggingface.importing import import_model
 
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"

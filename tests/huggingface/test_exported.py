@@ -10,8 +10,7 @@ from pydantic import create_model
 
 import transformer
 from tests.rows import each_row
-from transformer import checkpoint
-from transformer.config import PARTS, ModelConfig
+from transformer.checkpoints import checkpoint
 from transformer.huggingface import export_layouts
 from transformer.huggingface.comparison import both
 from transformer.huggingface.exporting import about_export, export_model
@@ -19,6 +18,7 @@ from transformer.huggingface.importing import import_model
 from transformer.huggingface.sentencepiece_export import TEXTS, tokenizer_json
 from transformer.intake.receiving import take_in
 from transformer.model.models import Transformer
+from transformer.settings.config import PARTS, ModelConfig
 from transformer.text import tokenizer as tokenizers
 
 PLAY = ["ROMEO:\n", "O, she doth teach the torches to burn bright!\n", "It seems she hangs upon the cheek of night\n",

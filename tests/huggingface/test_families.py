@@ -9,7 +9,7 @@ import torch
 from tests.huggingface.cases import CASES, SMALL, its_family, its_settings, rows
 from tests.huggingface.random_models import save_random
 from tests.huggingface.random_settings import FAMILIES, draw
-from transformer import checkpoint
+from transformer.checkpoints import checkpoint
 from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.importing import import_model
 from transformer.inference.decoding import steps

@@ -10,10 +10,10 @@ import torch
 
 from tests.huggingface.random_models import random_model
 from tests.rows import each_row
+from transformer.checkpoints.weights import Refused
 from transformer.huggingface.gguf import GgufFile
 from transformer.huggingface.gguf_header import read_contents
 from transformer.huggingface.importing import plan_of
-from transformer.weights import Refused
 
 SIZES = {"vocab_size": 61, "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,
          "intermediate_size": 96, "max_position_embeddings": 48, "bos_token_id": 1, "eos_token_id": 2,

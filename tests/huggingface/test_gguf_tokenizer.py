@@ -8,9 +8,9 @@ import pytest
 import sentencepiece
 import tokenizers
 
+from transformer.checkpoints.weights import Refused
 from transformer.huggingface.gguf import GgufFile
 from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer
-from transformer.weights import Refused
 
 READ = ["The capital of France is Paris, and don't we've I'LL they'd know it.", "12345 + 678 = 13023 numbers 2024",
         "  many   spaces\n\n\nand lines\r\n\tand tabs", "שלום עולם مرحبا بالعالم", "日本語のテキスト 한국어",

@@ -5,11 +5,11 @@ import resource
 
 import pytest
 
-from transformer.config import ModelConfig
 from transformer.huggingface.chat import QUESTION, turn
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.sentencepiece_export import merges
 from transformer.huggingface.tokenizer_choice import of_content
+from transformer.settings.config import ModelConfig
 from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer, read_object
 from transformer.text.split_patterns import KNOWN, _is_quick
 from transformer.text.tokenizer_files import tokenizers_of

@@ -11,9 +11,9 @@ from safetensors.torch import load_file, save_file
 
 import transformer
 from tests.huggingface.random_models import random_model
-from transformer import checkpoint
 from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import read_texts
+from transformer.checkpoints import checkpoint
 from transformer.huggingface.comparison import both, compare, open_theirs
 from transformer.huggingface.exporting import export_model
 from transformer.huggingface.importing import import_model

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from tests.huggingface.cases import BLOOM, FALCON, GPTJ, MPT, NEO, OPT, PYTHIA, RW
 from tests.huggingface.random_models import save_random
 from tests.rows import each_row
-from transformer import checkpoint
+from transformer.checkpoints import checkpoint
 from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.importing import examine, import_model, open_model, plan_of
 from transformer.model.models import Transformer

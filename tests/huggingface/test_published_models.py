@@ -6,9 +6,9 @@ import zipfile
 
 import pytest
 
+from transformer.checkpoints.weights import Refused
 from transformer.huggingface import published_models
 from transformer.huggingface.published_models import PUBLISHED, Published, fetch
-from transformer.weights import Refused
 
 CONTENT = b"GGUF" + bytes(range(256)) * 4000
 MEMBER = "tiny_model/tiny.gguf"

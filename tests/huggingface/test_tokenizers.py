@@ -22,11 +22,11 @@ from tokenizers import (
 )
 
 import transformer
-from transformer.config import ModelConfig
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.importing import import_model
 from transformer.huggingface.language_codes import languages_of
 from transformer.huggingface.tokenizer_choice import tokenizers_of
+from transformer.settings.config import ModelConfig
 from transformer.text.tokenizer_files import TOKENIZER_FILES
 from transformer.text.tokenizer_files import tokenizers_of as loaded
 

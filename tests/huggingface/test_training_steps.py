@@ -10,7 +10,7 @@ import torch
 import transformer
 from tests.huggingface.random_models import save_random
 from tests.rows import each_row
-from transformer import checkpoint
+from transformer.checkpoints import checkpoint
 from transformer.huggingface.importing import import_model
 from transformer.huggingface.source import Source, wanted
 from transformer.huggingface.training_steps import import_steps

@@ -12,13 +12,13 @@ import transformer
 from tests.rows import each_row
 from transformer import add, cut, force, freeze, replace, scale, uniform
 from transformer.analysis.token_inputs import inputs_of_text
-from transformer.checkpoint import Checkpoint
-from transformer.config import Rotary
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.changed import Changes, parsed
 from transformer.inference.forward import Batch, forward
 from transformer.model.changes import HOWS, Change
 from transformer.model.masks import causal_mask
 from transformer.model.sites import places
+from transformer.settings.config import Rotary
 
 TEXT, OTHER, TARGET, SECOND = "I am cold.", "He is tall", "Go on.", "Who is"  # pairs of one length, read as characters
 CLOSE = {"atol": 2e-5, "rtol": 2e-5}

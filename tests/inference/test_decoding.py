@@ -13,8 +13,7 @@ from tests.rows import each_row
 from tests.switched import switched
 from transformer.attention_view.heads import Pooled, one_head, weights
 from transformer.attention_view.notebook import show
-from transformer.checkpoint import load
-from transformer.config import Rotary
+from transformer.checkpoints.checkpoint import load
 from transformer.inference import activation_cache, recompute
 from transformer.inference.beam_search import translate
 from transformer.inference.decoding import RECENT_LOGITS, next_step, start, steps
@@ -22,6 +21,7 @@ from transformer.inference.reading import attend
 from transformer.inference.sampling import Sampling
 from transformer.model.positions import POSITIONS
 from transformer.model.rotary import SCALINGS
+from transformer.settings.config import Rotary
 
 TEXT, TARGET = "I am cold.", "Go on. He is tall"
 TEXTS = ["I am cold.", "Go on.", "", "We can go home.", "Go", "I see a dog and a cat.", "  ", "Go on."]

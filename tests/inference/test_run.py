@@ -10,10 +10,10 @@ from torch import Tensor
 
 import transformer
 from tests.conftest import SENTENCES
-from transformer.checkpoint import Checkpoint
-from transformer.config import Rotary
+from transformer.basics.paths import ROOT
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.model.sites import SITES, classic_name, find_place, find_places, lines, places
-from transformer.paths import ROOT
+from transformer.settings.config import Rotary
 
 TEXT, TARGET, LONGER = "I am cold.", "Go on.", "We can go home. Who is it? I see a dog."
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}

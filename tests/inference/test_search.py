@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer.checkpoint import NO_TOKENIZER, Checkpoint, Description
-from transformer.config import ModelConfig
+from transformer.checkpoints.checkpoint import NO_TOKENIZER, Checkpoint, Description
 from transformer.inference.beam_search import search, translate
 from transformer.inference.decoding import steps
 from transformer.model.masks import causal_mask
 from transformer.model.models import Transformer
 from transformer.model.norms import Linear
 from transformer.model.packed import can_pack, pack
+from transformer.settings.config import ModelConfig
 from transformer.text.tokenizer_files import tokenizers_of
 
 TEXTS = ["I am cold.", "Go on.", "", "We can go home.", "Go", "I see a dog and a cat.", "  ", "Go on."]

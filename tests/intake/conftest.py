@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer.checkpoint import load, save
-from transformer.config import ModelConfig
+from transformer.checkpoints.checkpoint import load, save
 from transformer.huggingface.exporting import export_model
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig
 
 SIZES = {"d_model": 16, "n_heads": 2, "encoder_layers": 1, "decoder_layers": 1, "d_ff": 24, "max_len": 400}
 

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 import transformer
 from tests.rows import each_row
-from transformer.checkpoint import describe
+from transformer.checkpoints.checkpoint import describe
 from transformer.intake.receiving import STALE, safe_name, take_in
 
 

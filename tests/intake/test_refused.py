@@ -17,15 +17,15 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.rows import each_row
-from transformer import checkpoint
-from transformer.config import ModelConfig
-from transformer.folders import write_manifest
+from transformer.basics.folders import write_manifest
+from transformer.checkpoints import checkpoint
+from transformer.checkpoints.weights import expected_tensors
 from transformer.intake.file_kinds import is_pickle
 from transformer.intake.receiving import take_in
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig
 from transformer.text import tokenizer as tokenizers
 from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer
-from transformer.weights import expected_tensors
 
 WEIGHTS, FLOAT = "model.safetensors", struct.pack("<f", 1.0)
 
@@ -208,7 +208,7 @@ def test_weights_too_large_to_compute_with_and_tied_ones_stored_twice_are_refuse
     large["decoder.norm.weight"][0] = 1e300
     message = refused(with_weights(ours, large, tmp_path), tmp_path)
     assert "decoder.norm.weight holds a number as large as 1e+300, at most 100,000" in message
-    monkeypatch.setattr("transformer.weights.LARGEST_WEIGHT", 1e39)
+    monkeypatch.setattr("transformer.checkpoints.weights.LARGEST_WEIGHT", 1e39)
     weights["decoder.norm.weight"].fill_(3e38)
     weights["output.weight"].fill_(3e38)
     message = refused(with_weights(ours, weights, tmp_path), tmp_path)

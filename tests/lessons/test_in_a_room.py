@@ -8,6 +8,7 @@ from math import exp, sqrt
 import pytest
 
 from tests.rows import each_row
+from transformer.basics.spreadsheet import MARK
 from transformer.lessons.answers import Cell, FreeText, NextToken, Number, answer
 from transformer.lessons.grading import bounds, is_number
 from transformer.lessons.lesson import NUMBERS, Question, Stop
@@ -16,7 +17,6 @@ from transformer.rooms.questions import kind_of, make, of_stop
 from transformer.rooms.questions.wording import apart
 from transformer.rooms.room import ANSWER, new_key
 from transformer.rooms.store import Store
-from transformer.spreadsheet import MARK
 from ui.lessons.catalogue import shipped
 from ui.lessons.stop_links import open_stop
 from ui.rooms import actions, export, visible_state

@@ -12,11 +12,11 @@ import transformer
 from tests.rows import each_row
 from transformer.analysis.masks import read_forced
 from transformer.analysis.positions import without_positions
-from transformer.checkpoint import Checkpoint
+from transformer.basics.paths import ROOT
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding import Step
 from transformer.lessons.parsing import read_file
 from transformer.model.sites import label
-from transformer.paths import ROOT
 
 HOUSE, BAT = "The house is white.", "He hit the ball with a bat."
 ARTICLE = "D1H1"  # the head that fetches it

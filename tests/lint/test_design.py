@@ -55,7 +55,7 @@ def test_sizes_weights_corners_and_gaps_are_those_of_the_design():
 
 
 def test_what_is_used_is_there():
-    from transformer.design import properties  # imports nothing of ours
+    from transformer.basics.design import properties  # imports nothing of ours
 
     own = {name for text in (text for _, text in files(*OURS, suffixes=(".css", ".py", ".js")))
            for name in re.findall(r"--([a-z][\w-]*)(?=\"?[:,])", text)}

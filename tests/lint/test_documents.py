@@ -9,8 +9,8 @@ import typer
 
 from tests.lint.repository import ROOT, documents, files, paths, read, refuse, targets
 from transformer.__main__ import app
-from transformer.config import ModelConfig, TrainConfig
-from transformer.presets import PRESETS
+from transformer.settings.config import ModelConfig, TrainConfig
+from transformer.settings.presets import PRESETS
 from ui.page.pages import PAGES
 
 FILE = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|js|css|md|toml|sqlite|jsonl?|ipynb|ya?ml|cff))`")

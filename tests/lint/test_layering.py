@@ -53,7 +53,7 @@ def test_tables_are_written_where_no_cell_is_a_formula():
     """But for a corpus, which a training reads."""
     writes = re.compile(r"csv\.(writer|DictWriter)\(|\.to_csv\(|type: .text/(csv|tab)")
     found = {name for name, text in files("pages", "ui", "transformer", suffixes=(".py", ".js")) if writes.search(text)}
-    assert found == {"transformer/spreadsheet.py", "transformer/attention_view/js/picture_kit.js",
+    assert found == {"transformer/basics/spreadsheet.py", "transformer/attention_view/js/picture_kit.js",
                      "ui/views/classify/toy.py"}
 
 

@@ -5,10 +5,10 @@ import torch
 
 from tests.rows import each_row
 from transformer.analysis import ablation, attribution, direct, lens, roles
-from transformer.config import KINDS
 from transformer.measures.catalogue import MEASURES
 from transformer.measures.measure import BatchMeasures
 from transformer.measures.tokens import Tokens
+from transformer.settings.config import KINDS
 
 TEXTS = [*(measure.explained for measure in MEASURES), *roles.BASELINES.values(), *ablation.EXPLAINED.values(),
          ablation.LOSS_OF_CLASSES, *attribution.EXPLAINED.values(), lens.EXPLAINED, lens.EXPLAINED_OF_CLASSES,

@@ -8,9 +8,9 @@ import torch
 
 import transformer
 from transformer.attention_view.heads import one_head, weights
-from transformer.config import ModelConfig
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS, alibi_slopes
+from transformer.settings.config import ModelConfig
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 TEXT = "I am cold."

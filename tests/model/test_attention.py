@@ -6,12 +6,12 @@ from torch import nn
 
 from tests.rows import each_row
 from tests.switched import tap
-from transformer.config import ModelConfig
 from transformer.model.attention import Attention
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.masks import causal_mask, padding_mask, target_mask
 from transformer.model.positions import NO_EFFECTS, PositionEffects
 from transformer.model.rotary import rotary_angles
+from transformer.settings.config import ModelConfig
 
 B, TQ, TK, D_MODEL, HEADS, WIDTH = 2, 5, 7, 16, 4, 4
 SHAPE = ModelConfig(d_model=D_MODEL, n_heads=HEADS, head_dim=WIDTH, dropout=0.0)

@@ -7,10 +7,10 @@ from torch import nn
 from tests.choices import choices
 from tests.rows import each_row
 from tests.switched import switched
-from transformer.config import ModelConfig
 from transformer.model.changes import Changed, Ready
 from transformer.model.layers import ACTIVATIONS, Dropout, FeedForward, Layer, Stack
 from transformer.model.masks import causal_mask, padding_mask
+from transformer.settings.config import ModelConfig
 
 D_MODEL, HEADS, D_FF = 16, 4, 24
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}

@@ -11,9 +11,9 @@ from torch.nn import functional as F
 
 from tests.choices import choices
 from tests.rows import each_row
-from transformer.config import ModelConfig
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
+from transformer.settings.config import ModelConfig
 
 VOCAB, PAD, MAX_LEN = 30, 0, 12
 TINY = {"d_model": 16, "n_heads": 2, "encoder_layers": 2, "decoder_layers": 2, "d_ff": 24, "vocab_size": VOCAB,

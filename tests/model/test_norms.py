@@ -5,8 +5,8 @@ from typing import get_args
 import pytest
 import torch
 
-from transformer.config import ModelConfig
 from transformer.model.norms import NORMS, build_norm
+from transformer.settings.config import ModelConfig
 
 EPS = 1e-3
 FORMULAS = {

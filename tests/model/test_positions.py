@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from tests.rows import each_row
-from transformer.config import ModelConfig
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS, sinusoids
 from transformer.model.rotary import rotary_angles, rotate
+from transformer.settings.config import ModelConfig
 
 
 def formula(position: int, feature: int, d_model: int, base: float = 10_000) -> float:

@@ -6,9 +6,9 @@ from random import Random
 
 import torch
 
-from transformer.checkpoint import Checkpoint, Description
-from transformer.config import PARTS, ModelConfig
+from transformer.checkpoints.checkpoint import Checkpoint, Description
 from transformer.model.models import Transformer
+from transformer.settings.config import PARTS, ModelConfig
 from transformer.text.tokenizer import SentencePieceTokenizer, train
 
 LAYERS = 2

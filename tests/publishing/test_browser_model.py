@@ -11,13 +11,13 @@ from tests.node import answering, needs_node
 from tests.publishing.drawn_models import COUNT, checkpoint, configs, every
 from tests.switched import switched
 from transformer.analysis.pooling import pool
-from transformer.checkpoint import Checkpoint
-from transformer.config import ModelConfig, Rotary
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding import Step, start, steps
 from transformer.inference.reading import Reading, attend
 from transformer.inference.sampling import Sampling
 from transformer.inference.sampling_settings import SETTINGS, SamplingSetting
 from transformer.publishing.weights import COMPUTED, pack
+from transformer.settings.config import ModelConfig, Rotary
 from transformer.text.corpora import corpus
 from transformer.text.word_pieces import BEGINS, ENDS, GOES_ON, NONE, alternatives, piece_labels
 

@@ -12,10 +12,10 @@ from math import inf
 import pytest
 
 import transformer
-from transformer.checkpoint import save
+from transformer.basics.paths import ROOT
+from transformer.checkpoints.checkpoint import save
 from transformer.inference.sampling import Sampling
 from transformer.inference.sampling_settings import SETTINGS
-from transformer.paths import ROOT
 from transformer.publishing.page import page, publish, settings
 
 SCRIPT = re.compile(r"<script( type=\"module\" async)?>(.*?)</script>", re.DOTALL)

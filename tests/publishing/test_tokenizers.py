@@ -11,7 +11,7 @@ from sentencepiece import SentencePieceTrainer
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
 from tests.node import answering, needs_node
-from transformer.paths import ROOT
+from transformer.basics.paths import ROOT
 from transformer.publishing.tokenizers import charsmap_rules, published
 from transformer.text.corpora import corpus
 from transformer.text.tokenizer import KINDS, IdsTokenizer, SentencePieceTokenizer, Tokenizer, load, train

@@ -8,10 +8,10 @@ import orjson
 import pytest
 import torch
 
-from transformer.checkpoint import Checkpoint
-from transformer.config import ModelConfig
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.publishing import weights
 from transformer.publishing.weights import pack
+from transformer.settings.config import ModelConfig
 
 
 class LaterConfig(ModelConfig):

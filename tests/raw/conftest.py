@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.raw.client import Client
-from transformer.checkpoint import describe, save
-from transformer.config import TrainConfig
+from transformer.checkpoints.checkpoint import describe, save
 from transformer.jobs import run_files
 from transformer.jobs.process import identify, running
 from transformer.jobs.queue import record
+from transformer.settings.config import TrainConfig
 from ui.access import visitors
 
 MINE, THEIRS = "a student", "another student"  # their keys

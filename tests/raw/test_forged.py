@@ -12,8 +12,9 @@ import pytest
 from tests.messages import NEVER_SENT
 from tests.raw.client import Client
 from tests.raw.conftest import MINE, THEIRS
-from transformer import ablation_job, sweeps
 from transformer.jobs import run_files
+from transformer.studies import ablation_job
+from transformer.training import sweeps
 from ui.access import visitors
 from ui.lessons.stop_links import fields_of
 from ui.page.pages import EVERY_PAGE, HOME

@@ -6,10 +6,10 @@ import shutil
 import pytest
 
 from tests.raw.conftest import MINE, SECRET, THEIRS
-from transformer import ablation_job
 from transformer.jobs import run_files
 from transformer.jobs.process import identify
 from transformer.jobs.queue import record
+from transformer.studies import ablation_job
 from ui.access import visitors
 
 

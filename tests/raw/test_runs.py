@@ -9,11 +9,11 @@ import pytest
 
 from tests.raw.conftest import MINE, THEIRS
 from tests.waiting import until
-from transformer.checkpoint import save
-from transformer.config import TrainConfig
+from transformer.checkpoints.checkpoint import save
 from transformer.jobs import run_files
 from transformer.jobs.process import running
 from transformer.jobs.queue import record
+from transformer.settings.config import TrainConfig
 from ui.access import visitors
 
 CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},

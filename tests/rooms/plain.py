@@ -5,7 +5,7 @@ from functools import cache
 
 import torch
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.changed import Changes
 from transformer.lessons.opened_link import Opened
 from transformer.model.changes import Change

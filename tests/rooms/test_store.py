@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from transformer.paths import ROOT
+from transformer.basics.paths import ROOT
 from transformer.rooms import clock
 from transformer.rooms import room as rooms
 from transformer.rooms.room import ANSWER, CLOSED, DRAFT, OPEN, Crowded, NoRoom, NotIn, RoomError, new_key

@@ -9,7 +9,7 @@ import pytest
 
 from tests.server.conftest import need_caddy
 from tests.waiting import ROOT
-from transformer.paths import PACKAGE
+from transformer.basics.paths import PACKAGE
 from ui.server import caddy
 
 yaml = pytest.importorskip("yaml")

@@ -15,7 +15,7 @@ import pytest
 from tests.server.client import ADDRESS, Server
 from tests.server.conftest import need_caddy, put
 from tests.waiting import ROOT, until
-from transformer.checkpoint import find
+from transformer.checkpoints.checkpoint import find
 from ui.server.caddy import COOKIE
 from ui.server.workers import hold
 

@@ -7,9 +7,9 @@ import pytest
 
 import transformer
 from transformer.analysis.alignment_error import read_aligned
+from transformer.basics.paths import ROOT
 from transformer.commands.runs import NewLines
 from transformer.lessons.parsing import parse
-from transformer.paths import ROOT
 from transformer.text.corpora import TextCorpus, passages
 from transformer.text.lines import lines_of
 from ui.views.heads.sample import read_own

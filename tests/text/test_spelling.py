@@ -7,8 +7,8 @@ import pytest
 
 from tests.node import answering, needs_node
 from tests.rows import each_row
+from transformer.evaluation.unfamiliar_text import read_as, read_familiar
 from transformer.text.spelling import ALIKE, learned_spellings, respell
-from transformer.unfamiliar_text import read_as, read_familiar
 
 TEXTS = ['The color of "it" is gray, John\'s too - a well-known color.'] * 20 + [
     "A centre: a center, a center, a center."]

@@ -7,8 +7,8 @@ from itertools import product
 import torch
 from safetensors.torch import load_file
 
-from transformer.config import ModelConfig, RunConfig, TrainConfig
 from transformer.jobs import run_files
+from transformer.settings.config import ModelConfig, RunConfig, TrainConfig
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
 from transformer.text.corpus_catalogue import find_source
 from transformer.training import tasks

@@ -10,7 +10,7 @@ from tests.rows import each_row
 from tests.training.made_up import CPU
 from tests.training.made_up import THIRTY_PAIRS as PAIRS
 from transformer.model.models import Transformer
-from transformer.presets import preset
+from transformer.settings.presets import preset
 from transformer.training import check as checking
 from transformer.training import memory_size
 from transformer.training.check import TIMED, check, summary

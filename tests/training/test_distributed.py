@@ -10,7 +10,7 @@ import torch
 
 from tests.training import made_up
 from tests.waiting import until
-from transformer import checkpoint
+from transformer.checkpoints import checkpoint
 from transformer.jobs.launch import identify
 from transformer.text.batches import Batch
 from transformer.training import distributed

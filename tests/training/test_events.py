@@ -10,17 +10,17 @@ from safetensors.numpy import load_file, save_file
 
 from tests.training import made_up
 from tests.training.made_up import CLASSIFIES, WRITES, make, stop_after
-from transformer.config import ModelConfig
 from transformer.measures.catalogue import BY_NAME, MEASURES, measures_of
 from transformer.model.models import Transformer
-from transformer.presets import preset
-from transformer.runs import events, head_measures
+from transformer.settings.config import ModelConfig
+from transformer.settings.presets import preset
 from transformer.text.corpora import corpus
 from transformer.training import links, tasks
 from transformer.training.event_file import EVENTS_FILE, read_events, sentence
 from transformer.training.events import HeadEvents, head_events
 from transformer.training.record import link_pinned
 from transformer.training.recorded import Pinned, PinnedTokens, RecordedMeasures, read_recorded
+from transformer.training.runs import events, head_measures
 from transformer.training.tasks import pinned_attention
 
 SHAPES = {"translation": {}, "text": WRITES, "classes": CLASSIFIES}

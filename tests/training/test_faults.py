@@ -21,17 +21,17 @@ from safetensors.torch import load_file
 
 from tests.training.made_up import CPU, at
 from tests.waiting import until
-from transformer import checkpoint
 from transformer.analysis.alignment import WordAligner
-from transformer.config import RunConfig
+from transformer.checkpoints import checkpoint
 from transformer.jobs import launch as launching
 from transformer.jobs import lock as locking
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, launch, log_tail, progress, resume, stop
 from transformer.jobs.process import identify
-from transformer.presets import preset
-from transformer.runs import as_csv, delete, describe, promote, rename
+from transformer.settings.config import RunConfig
+from transformer.settings.presets import preset
 from transformer.training.distributed import World
+from transformer.training.runs import as_csv, delete, describe, promote, rename
 from transformer.training.trainer import Trainer, TrainingError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,9 +5,9 @@ import torch
 from torch.nn import functional as F
 
 from tests.rows import each_row
-from transformer.config import ModelConfig, TrainConfig
-from transformer.evaluation import IGNORED, cross_entropy, label_logits
+from transformer.evaluation.quality import IGNORED, cross_entropy, label_logits
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig, TrainConfig
 from transformer.text.batches import Batch
 from transformer.training import loss
 from transformer.training.loss import LossSum, divergence

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from tests.choices import choices
-from transformer.config import ModelConfig, TrainConfig
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig, TrainConfig
 from transformer.training.optim import Muon, WeightAverage, learning_rate, make_optimizers, orthogonalise
 
 

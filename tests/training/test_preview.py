@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from transformer.presets import preset
+from transformer.settings.presets import preset
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
 from transformer.training import tasks
 from transformer.training.check import LONGEST_SAMPLE, preview

@@ -7,7 +7,7 @@ import torch
 
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
-from transformer.presets import preset
+from transformer.settings.presets import preset
 from transformer.text.batches import Batch, Prefetched
 from transformer.training.gpu import operations, peak, usage
 from transformer.training.record import MOST_ATTENTION, SAMPLE_CHARACTERS, attention_steps, log_steps

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import transformer
-from transformer.checkpoint import save
+from transformer.checkpoints.checkpoint import save
 from transformer.measures.matrices import measure_heads
 from transformer.training import forming
 from transformer.training.forming import reread

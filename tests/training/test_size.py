@@ -8,12 +8,12 @@ import torch
 from tests.choices import choices
 from tests.rows import each_row
 from tests.training import made_up
-from transformer import checkpoint
-from transformer.config import RunConfig, TrainConfig
-from transformer.evaluation import cross_entropy, held_out_loss, label_logits
+from transformer.basics.paths import ROOT
+from transformer.checkpoints import checkpoint
+from transformer.evaluation.quality import cross_entropy, held_out_loss, label_logits
 from transformer.model.models import Transformer
-from transformer.paths import ROOT
-from transformer.presets import PRESETS, preset
+from transformer.settings.config import RunConfig, TrainConfig
+from transformer.settings.presets import PRESETS, preset
 from transformer.text.batches import Batch
 from transformer.training import memory_size, trainer
 from transformer.training.memory_size import (

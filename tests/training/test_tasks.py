@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from tests.training.made_up import THIRTY_PAIRS as PAIRS
-from transformer import checkpoint
-from transformer.config import RunConfig, TrainConfig
-from transformer.presets import preset
+from transformer.checkpoints import checkpoint
+from transformer.settings.config import RunConfig, TrainConfig
+from transformer.settings.presets import preset
 from transformer.text.corpus_catalogue import corpus_choices, form_of
 from transformer.training.tasks import LONGEST_PINNED, Prepared, prepare
 from transformer.training.trainer import Trainer

@@ -30,12 +30,12 @@ from tests.training.made_up import (
     status,
     stop_after,
 )
-from transformer import checkpoint
-from transformer.config import RunConfig
-from transformer.evaluation import HeldOut, cross_entropy, held_out_loss, label_logits
+from transformer.checkpoints import checkpoint
+from transformer.evaluation.quality import HeldOut, cross_entropy, held_out_loss, label_logits
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
-from transformer.presets import PRESETS, preset
+from transformer.settings.config import RunConfig
+from transformer.settings.presets import PRESETS, preset
 from transformer.text.batches import PairBatches
 from transformer.training import tasks, trainer
 from transformer.training.event_file import read_events

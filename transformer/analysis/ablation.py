@@ -15,9 +15,8 @@ from sacrebleu.metrics import BLEU
 from torch.nn import functional as F
 
 from transformer.analysis.sample import LARGEST, Sentence, batches, pad_sentences
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind, ModelConfig
-from transformer.formatting import brief, quote
+from transformer.basics.formatting import brief, quote
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.beam_search import translate
 from transformer.inference.changed import Changes, Given
 from transformer.inference.decoding import Step, steps
@@ -25,6 +24,7 @@ from transformer.inference.forward import Batch
 from transformer.model.changes import Change, scale, uniform
 from transformer.model.masks import padding_mask
 from transformer.model.sites import NO_TAPS
+from transformer.settings.config import Kind, ModelConfig
 
 SWITCHES = ("off", "uniform")
 EXPLAINED = {  # what each number shows and what it does not

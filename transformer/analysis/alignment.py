@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
-from transformer.formatting import brief
-from transformer.resource_errors import os_errors
+from transformer.basics.formatting import brief
+from transformer.basics.resource_errors import os_errors
 
 WORD = re.compile(r"\w+|[^\w\s]")
 NULL = 0  # the source "word" of those that translate nothing

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer.analysis.alignment import WordAligner, words, words_of
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.run import run
 from transformer.text.lines import lines_of
 from transformer.text.tokenizer import Piece

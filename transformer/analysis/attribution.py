@@ -13,11 +13,11 @@ from torch import Tensor
 
 from transformer.analysis.rollout import rollout
 from transformer.analysis.token_inputs import TokenInputs, check_choice, check_classes
-from transformer.config import Kind
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 from transformer.model.attention import AttentionOutput
 from transformer.model.models import Embedding, Transformer
 from transformer.model.sites import Taps
+from transformer.settings.config import Kind
 
 BASELINES = ("padding", "zero", "mean")
 MOST_STEPS = 1_024

@@ -17,8 +17,7 @@ from torch import Tensor, nn
 from transformer.analysis.direct import direct_effect
 from transformer.analysis.neurons import Stack
 from transformer.analysis.token_inputs import TokenInputs, inputs_of_step, inputs_up_to
-from transformer.config import Kind
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 from transformer.inference.decoding import Step
 from transformer.inference.forward import Capturing
 from transformer.inference.reading import Reading
@@ -27,6 +26,7 @@ from transformer.model.cache import KeysValues
 from transformer.model.layers import Layer, StackOutput
 from transformer.model.rotary import rotation_state
 from transformer.model.sites import NO_TAPS, Taps, places
+from transformer.settings.config import Kind
 
 AT_ONCE = 4_000_000  # numbers of what heads add, at once
 EXACT = 1e-3  # how far the parts of a logit may be from it, as a share of all that they add and take off

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from transformer.analysis.ablation import Measurement, loss_change, measure
 from transformer.analysis.sample import Sentence
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.model.models import Transformer
 
 Watch = Callable[[int, int], None]  # done, of

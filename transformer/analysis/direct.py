@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from transformer.analysis.pooling import pooler_slope
 from transformer.analysis.token_inputs import TokenInputs, check_choice, check_classes
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 from transformer.model.layers import Layer, StackOutput
 from transformer.model.models import Embedding, Transformer
 from transformer.model.norms import Norm

@@ -29,14 +29,14 @@ from torch.nn import functional as F
 from transformer.analysis.neurons import Stack, Written
 from transformer.analysis.pooling import pooler_slope
 from transformer.analysis.token_inputs import TokenInputs, check_classes
-from transformer.config import Kind
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 from transformer.inference.sampling import Candidate
 from transformer.model.attention import AttentionOutput, repeat_for_queries
 from transformer.model.layers import Layer, StackOutput
 from transformer.model.models import Transformer
 from transformer.model.norms import Norm
 from transformer.model.sites import find_place
+from transformer.settings.config import Kind
 
 Watch = Callable[[int, int], None]  # done, of
 AT_ONCE = 250_000  # numbers of parts at once, which fit a core's cache

@@ -22,13 +22,13 @@ from torch import Tensor
 from transformer.analysis.alignment import WordAligner
 from transformer.analysis.roles import batch_tokens, read_weights
 from transformer.analysis.sample import LARGEST, Sentence, batches, pad_sentences
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.measures.catalogue import measures_of
 from transformer.measures.measure import BatchMeasures, Measure
 from transformer.measures.tokens import Tokens
 from transformer.model.sites import label
+from transformer.settings.config import Kind
 from transformer.text.tokenizer import Tokenizer
 
 BANDS, TOP, EACH, KEPT = 5, 10, 3, 8  # bands; contexts of the highest and of each other; keys kept of a row

@@ -20,12 +20,12 @@ from torch import Tensor
 
 from transformer.analysis.sample import Padded, Sentence, batches, pad_sentences
 from transformer.analysis.tuned_lens import FORMAT, Watch, read_lens_file
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind, ModelConfig
-from transformer.formatting import brief, how_many
+from transformer.basics.formatting import brief, how_many
+from transformer.basics.resource_errors import os_errors
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.model.masks import padding_mask
 from transformer.model.sites import Tap, Taps
-from transformer.resource_errors import os_errors
+from transformer.settings.config import Kind, ModelConfig
 
 PREDICTIONS = 500  # of the texts that it is a mean over; twice as many change no share by more than a hundredth
 HELD = 50_000_000  # numbers of a forward pass that are held at once: 200 MB

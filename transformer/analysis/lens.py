@@ -12,7 +12,7 @@ from torch import Tensor
 from transformer.analysis.jacobian_lens import JacobianLens
 from transformer.analysis.token_inputs import TokenInputs, check_choice, check_classes
 from transformer.analysis.tuned_lens import TunedLens
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 from transformer.inference.decoding import Candidate
 from transformer.model.models import Transformer
 

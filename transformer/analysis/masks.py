@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer.config import ModelConfig
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 from transformer.model.attention import repeat_for_queries, score
 from transformer.model.masks import additive, causal_mask, padding_mask, target_mask
 from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig
 
 
 class BatchMasks(NamedTuple):

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from transformer.analysis.sample import Sentence, batches
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.forward import Batch, captured
 from transformer.inference.run import Run
 from transformer.inference.sampling import Candidate

@@ -15,13 +15,13 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.token_inputs import TokenInputs
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.run import Run, run_ids
 from transformer.model.cache import KeysValues
 from transformer.model.changes import Change, freeze, replace
 from transformer.model.sites import NO_TAP, Tap, Taps, find_place, label
+from transformer.settings.config import Kind
 
 PARTS = {"resid_pre": "residual stream", "attn_out": "attention", "mlp_out": "feed-forward"}
 METRICS = {

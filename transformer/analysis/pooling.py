@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.reading import Reading
 from transformer.model.models import POOLERS, Transformer
 

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from transformer.analysis.attribution import pooled_shares
 from transformer.analysis.token_inputs import TokenInputs, check_classes
-from transformer.config import Kind
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 from transformer.model.attention import AttentionOutput
 from transformer.model.sites import Taps
+from transformer.settings.config import Kind
 
 
 @dataclass(frozen=True, eq=False)

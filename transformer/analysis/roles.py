@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from transformer import data_frames
 from transformer.analysis.alignment import WordAligner, word_links
 from transformer.analysis.sample import LARGEST, Padded, Sentence, batches, pad_sentences
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind, ModelConfig
+from transformer.basics import data_frames
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.measures.catalogue import BY_NAME, measures_of
 from transformer.measures.measure import BatchMeasures
 from transformer.measures.tokens import Tokens
@@ -26,6 +25,7 @@ from transformer.model.attention import AttentionOutput
 from transformer.model.masks import causal_mask, padding_mask
 from transformer.model.masks import is_token as real_tokens
 from transformer.model.models import Transformer
+from transformer.settings.config import Kind, ModelConfig
 
 SHORT = 12  # tokens a side that are read at a glance
 REPEATED, ROWS = 25, 16  # random tokens in a row, twice, and how many such rows

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from transformer.checkpoint import Checkpoint
-from transformer.config import ModelConfig
-from transformer.formatting import brief, how_many
+from transformer.basics.formatting import brief, how_many
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.prompts import check_length
+from transformer.settings.config import ModelConfig
 
 LARGEST = 4_000_000  # weights of one kind of attention in a batch, all layers and heads: 16 MB
 

@@ -13,12 +13,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer.analysis.sample import Sentence, batches
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.run import run_ids
 from transformer.model.attention import Scoring, repeat_for_queries, score
 from transformer.model.sites import ROWS, Place, find_place
+from transformer.settings.config import Kind
 
 Side = Literal["src", "tgt"]
 Watch = Callable[[int, int], None]  # done, of

@@ -12,12 +12,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer import data_frames
-from transformer.checkpoint import Checkpoint, Description
-from transformer.formatting import brief
+from transformer.basics import data_frames
+from transformer.basics.formatting import brief
+from transformer.checkpoints.checkpoint import Checkpoint, Description
+from transformer.checkpoints.weights import expected_tensors, read_header
 from transformer.model.attention import repeat_for_queries
 from transformer.model.models import Transformer
-from transformer.weights import expected_tensors, read_header
 
 BLOCKS = {"attention": "self-attention", "cross": "cross-attention", "feed_forward": "feed-forward"}  # the rest: norms
 STACKS = ("embeddings", "encoder", "decoder", "output")

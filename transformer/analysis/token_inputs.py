@@ -9,8 +9,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.changed import Changes, Given
 from transformer.inference.decoding import Step
 from transformer.inference.forward import Batch

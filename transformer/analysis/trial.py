@@ -9,8 +9,8 @@ from sacrebleu.metrics import CHRF
 from transformer.analysis.ablation import measure
 from transformer.analysis.sample import Sentence
 from transformer.analysis.token_inputs import check_classes
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import quote
+from transformer.basics.formatting import quote
+from transformer.checkpoints.checkpoint import Checkpoint
 
 Watch = Callable[[int, int], None]  # done, of
 

@@ -14,11 +14,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from transformer.analysis.sample import Sentence, batches, pad_sentences
-from transformer.checkpoint import Checkpoint
-from transformer.folders import TUNED_LENS
-from transformer.formatting import brief
+from transformer.basics.folders import TUNED_LENS
+from transformer.basics.formatting import brief
+from transformer.basics.resource_errors import os_errors
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.model.masks import padding_mask
-from transformer.resource_errors import os_errors
 
 FORMAT = "1"
 ROWS = 20_000  # that it is fitted on, at most

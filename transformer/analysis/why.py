@@ -41,11 +41,11 @@ from transformer.analysis.lens import read_layers
 from transformer.analysis.query import last_query
 from transformer.analysis.token_inputs import TokenInputs, check_choice
 from transformer.analysis.tuned_lens import TunedLens
-from transformer.config import Kind, ModelConfig
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 from transformer.inference.changed import Changes
 from transformer.inference.run import Run, run_ids
 from transformer.model.changes import Change
+from transformer.settings.config import Kind, ModelConfig
 
 ALL, TRIED = 64, 12  # heads that are switched off: all of so many, else the first
 LEAST = 0.01  # nats: the probability is less than a hundredth of itself smaller

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from transformer.attention_view.external_weights import ExternalWeights, Tensors
-from transformer.config import Kind
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling
 from transformer.inference.validation import check_text, check_whole
 from transformer.model.sites import NO_TAPS
+from transformer.settings.config import Kind
 from transformer.text.huggingface_tokenizers import byte_level_label
 from transformer.text.tokenizer import Piece
 

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from transformer.attention_view.generated import is_steps, joined
-from transformer.checkpoint import Checkpoint
-from transformer.config import KINDS, Kind
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.model.layers import StackOutput
 from transformer.model.sites import NO_TAPS
+from transformer.settings.config import KINDS, Kind
 from transformer.text.huggingface_tokenizers import byte_level_label, is_byte_level
 
 NONE_THERE = ("there are no attention weights in it, as transformers gives none with its usual attention; load the "

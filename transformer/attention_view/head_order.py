@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from transformer.attention_view.shared import ORDERS
-from transformer.config import Kind
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 from transformer.measures.catalogue import BY_NAME
+from transformer.settings.config import Kind
 
 ROLES = ORDERS[2:]  # measures of `transformer.measures` that need no more than the text; before them "layers", "apart"
 

@@ -16,15 +16,15 @@ from transformer.attention_view.external_weights import Scale, Tensors
 from transformer.attention_view.head_order import Numbers, RoleKeys
 from transformer.attention_view.shared import FEW_HEADS
 from transformer.attention_view.window import Window
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding import Step
 from transformer.inference.reading import Reading
 from transformer.inference.recompute import by_layer
 from transformer.inference.word_attention import Words
 from transformer.model.attention import repeat_for_queries
 from transformer.model.sites import Taps
+from transformer.settings.config import Kind
 
 POOLED = 64  # cells of a pooled head, along each side
 MOST_POOLED = 2_000_000    # cells of all of them

@@ -28,12 +28,12 @@ from transformer.attention_view.heads import (
 )
 from transformer.attention_view.shared import CHOICES, EXACT, FEW_HEADS, ORDERS
 from transformer.attention_view.window import Window
-from transformer.config import Kind
 from transformer.inference.decoding import GREEDY, Sampling, Step
 from transformer.inference.reading import Reading
 from transformer.inference.recompute import scoring
 from transformer.inference.word_attention import SIDES, Words
 from transformer.model.attention import PLAIN
+from transformer.settings.config import Kind
 from transformer.text.word_pieces import NONE, alternatives, label_mark, piece_labels
 
 TYPES = {"float32": "f4", "uint8": "u1", "uint16": "u2"}

@@ -17,12 +17,12 @@ from transformer.attention_view.heads import POOLED, AttentionSource, Pooled, qu
 from transformer.attention_view.message import FINEST, MODEL, Selection, token_labels
 from transformer.attention_view.shared import EXACT
 from transformer.attention_view.window import Window
-from transformer.config import Kind
 from transformer.diagram.blocks import model_blocks
 from transformer.inference.decoding import Step
 from transformer.inference.reading import Reading
 from transformer.inference.word_attention import Words
 from transformer.model.changes import How
+from transformer.settings.config import Kind
 from transformer.text.word_pieces import labelled
 
 MOST_SEEN = 1_500_000  # weights of the followed query in all heads

@@ -15,9 +15,9 @@ from transformer.attention_view.heads import AttentionSource, weights
 from transformer.attention_view.message import Selection
 from transformer.attention_view.model_message import followed, name_of
 from transformer.attention_view.window import Window
-from transformer.config import Kind
 from transformer.inference.decoding import Step
 from transformer.inference.reading import Reading
+from transformer.settings.config import Kind
 
 MOST_HEADS = 400  # that have a row each; of more models those of the layer that is looked at
 TITLES = {"embedding": "embedding", "attention": "self-attention", "cross": "cross-attention",

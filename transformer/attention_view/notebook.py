@@ -14,10 +14,10 @@ from transformer.attention_view.heads import AttentionSource, shape
 from transformer.attention_view.message import MODEL, Selection
 from transformer.attention_view.offline_page import Page, page
 from transformer.attention_view.shared import CHOICES
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.checkpoints.openings import opening_of
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling, Step, start, steps
 from transformer.inference.reading import Reading, attend
-from transformer.openings import opening_of
 
 if TYPE_CHECKING:
     from transformer.attention_view.widget import View

@@ -14,7 +14,7 @@ from transformer.attention_view.message import MODEL, Selection, about, path_of,
 from transformer.attention_view.model_message import model_alone
 from transformer.attention_view.script_bundle import JS, script
 from transformer.attention_view.shared import CHOICES
-from transformer.design import document_style, font_style
+from transformer.basics.design import document_style, font_style
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling
 
 MODEL_VIEW = "#view/model/model_view.js"  # which is imported later

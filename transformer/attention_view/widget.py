@@ -20,7 +20,7 @@ from transformer.attention_view.script_bundle import JS, script
 from transformer.attention_view.selected import at_end, in_range, in_words
 from transformer.attention_view.shared import CHOICES
 from transformer.attention_view.window import window
-from transformer.design import document_style
+from transformer.basics.design import document_style
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling
 from transformer.inference.decoding_tree import FARTHEST, Branch, Choice, DecodingTree, Progress, go
 from transformer.inference.word_attention import Words

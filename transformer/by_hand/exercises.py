@@ -11,9 +11,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from transformer.basics.formatting import brief
 from transformer.by_hand.stages import ByHand
 from transformer.by_hand.window import window
-from transformer.formatting import brief
 from transformer.model.masks import additive
 
 DECIMALS = 2

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from transformer.basics.formatting import brief
 from transformer.by_hand.stages import SCALES, ByHand
-from transformer.formatting import brief
 from transformer.measures.catalogue import entropy
 from transformer.model.attention import dot_product_attention
 from transformer.model.masks import additive, causal_mask

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 
 # "torch" sets the seed before the embedding and again before the weights, "torch-once" before the embedding alone
 GENERATORS = ("ours", "torch", "torch-once")

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from transformer.basics.formatting import brief
 from transformer.by_hand.random_numbers import GENERATORS, Drawn, Projections, draw
-from transformer.config import ModelConfig
-from transformer.formatting import brief
 from transformer.model.attention import Scoring, dot_product_attention, score
 from transformer.model.layers import Layer
 from transformer.model.masks import causal_mask
 from transformer.model.positions import sinusoids
+from transformer.settings.config import ModelConfig
 
 SENTENCE = "Life is too short for bad coffee"
 WORDS, LETTERS = 12, 200  # of a sentence, at most

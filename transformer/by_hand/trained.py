@@ -10,11 +10,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from transformer.basics.formatting import brief
 from transformer.by_hand.stages import Head, look
-from transformer.config import Kind
-from transformer.formatting import brief
 from transformer.inference.decoding import Step
 from transformer.model.attention import repeat_for_queries
+from transformer.settings.config import Kind
 
 
 @dataclass(frozen=True)

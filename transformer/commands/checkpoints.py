@@ -8,11 +8,11 @@ import typer
 
 from transformer.commands.options import AsJson
 from transformer.commands.output import console, counting, report, table
-from transformer.config import Precision
-from transformer.task import does
+from transformer.settings.config import Precision
+from transformer.settings.task import does
 
 if TYPE_CHECKING:
-    from transformer.checkpoint import Description
+    from transformer.checkpoints.checkpoint import Description
 
 
 def list_(
@@ -21,8 +21,8 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """Say which checkpoints there are: those that come with the app, and those kept, uploaded and imported."""
-    from transformer.checkpoint import CheckpointError, describe, find
-    from transformer.paths import places as offered
+    from transformer.basics.paths import places as offered
+    from transformer.checkpoints.checkpoint import CheckpointError, describe, find
 
     checkpoints: list[Description] = []
     for place in places or offered():
@@ -67,7 +67,7 @@ def import_(
 ) -> None:
     """Make a checkpoint of somebody else's model, such as a Llama, Qwen, Gemma, Pythia, T5, BART or BERT, or take one
     in that was sent as a zip."""
-    from transformer.checkpoint import describe, snapshots
+    from transformer.checkpoints.checkpoint import describe, snapshots
     from transformer.huggingface.gguf_header import is_gguf
     from transformer.huggingface.importing import default_out, import_model
     from transformer.huggingface.language_codes import two_codes
@@ -146,7 +146,7 @@ def _best(run: Path) -> Path:
 
 
 def _export_huggingface(run: Path, out: Path) -> dict[str, object]:
-    from transformer.checkpoint import load
+    from transformer.checkpoints.checkpoint import load
     from transformer.huggingface.exporting import about_export, export_model
 
     ckpt = load(_best(run))
@@ -155,11 +155,11 @@ def _export_huggingface(run: Path, out: Path) -> dict[str, object]:
 
 
 def _export(run: Path, out: Path, processor: str) -> dict[str, object]:
-    from transformer import checkpoint
-    from transformer.evaluation import evaluate as measure
+    from transformer.checkpoints import checkpoint
+    from transformer.evaluation.quality import evaluate as measure
     from transformer.jobs import run_files
-    from transformer.model_card import model_card
-    from transformer.runs import kept_files
+    from transformer.training.model_card import model_card
+    from transformer.training.runs import kept_files
 
     folder = _best(run)
     ckpt = checkpoint.load(folder)

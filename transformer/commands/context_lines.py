@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from transformer.formatting import how_many
+from transformer.basics.formatting import how_many
 
 if TYPE_CHECKING:
     from transformer.analysis.head_contexts import HeadContexts

@@ -15,7 +15,7 @@ from transformer.commands.role_lines import role_lines
 if TYPE_CHECKING:
     from transformer.analysis.alignment import WordAligner
     from transformer.analysis.sample import Sentence
-    from transformer.checkpoint import Checkpoint
+    from transformer.checkpoints.checkpoint import Checkpoint
 
 Cache = Annotated[Path | None, typer.Option(help="Where the word alignment is kept once learned; by default analysis "
                                                  "in HEADSUP_HOME.")]
@@ -39,8 +39,8 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Measure a checkpoint: BLEU and chrF of a translation, nats and bits a character of text, accuracy of classes."""
-    from transformer.evaluation import evaluate as measure
-    from transformer.unfamiliar_text import count_familiar, write_familiar
+    from transformer.evaluation.quality import evaluate as measure
+    from transformer.evaluation.unfamiliar_text import count_familiar, write_familiar
 
     ckpt = opened(folder, device)
     if write:
@@ -66,8 +66,8 @@ def roles(
 ) -> None:
     """Say what each head does over held-out sentences, beside the same architecture untrained."""
     from transformer.analysis.roles import measure_roles
-    from transformer.held_out import piece_counts
-    from transformer.roles_file import write_roles
+    from transformer.evaluation.held_out import piece_counts
+    from transformer.studies.roles_file import write_roles
 
     ckpt, sentences = _sample(folder, device, limit=limit, seed=seed, corpus=corpus)
     aligner = _aligner(ckpt, cache, corpus)
@@ -100,10 +100,10 @@ def contexts(
 ) -> None:
     """Say at which queries of held-out text a head does a thing most, and at which less, out of five equal bands."""
     from transformer.analysis.head_contexts import PEAK, head_contexts, headvis_file, score_heads
-    from transformer.held_out import piece_counts
+    from transformer.basics.resource_errors import os_errors
+    from transformer.evaluation.held_out import piece_counts
     from transformer.measures.catalogue import measures_of
     from transformer.model.sites import find_place
-    from transformer.resource_errors import os_errors
 
     ckpt, sentences = _sample(folder, device, limit=limit, seed=seed, corpus=corpus)
     place = find_place(ckpt.config, head)
@@ -145,7 +145,7 @@ def lens(
 ) -> None:
     """Fit a tuned or a Jacobian lens, and say how well each layer is read through it and without it."""
     from transformer.analysis.tuned_lens import fit_tuned_lens, write_tuned_lens
-    from transformer.held_out import held_out_sentences
+    from transformer.evaluation.held_out import held_out_sentences
 
     ckpt, sentences = _sample(folder, device, limit=limit, seed=seed, corpus=corpus, split="train")
     if kind == "jacobian":
@@ -167,7 +167,7 @@ def lens(
 def _jacobian_lens(ckpt: "Checkpoint", sentences: "Sequence[Sentence]", others: "Sequence[Sentence]", *,
                    corpus: str | None, write: bool, as_json: bool) -> None:
     from transformer.analysis.jacobian_lens import fit_jacobian_lens, measure_jacobian_lens, write_jacobian_lens
-    from transformer.paths import home
+    from transformer.basics.paths import home
 
     train = ckpt.description.train
     with counting("step", numbers=True) as watch:
@@ -200,9 +200,9 @@ def ablate(
     as_json: AsJson = False,
 ) -> None:
     """Switch each head off in turn and measure what it changes; the same command goes on where it was stopped."""
-    from transformer.ablation_job import read, run
     from transformer.jobs import run_files
     from transformer.jobs.process import go_first
+    from transformer.studies.ablation_job import read, run
 
     go_first()
     with counting("head", numbers=True) as watch:
@@ -226,7 +226,7 @@ def known(
     """Compute published results on attention again, and say which agree here."""
     from rich.console import Console
 
-    from transformer.known_results import COLOURS, Models, named, record
+    from transformer.studies.known_results import COLOURS, Models, named, record
 
     models, rows, out = Models(), [], Console(highlight=False)
     for one in named(names or []):
@@ -248,7 +248,7 @@ def known(
 def _sample(folder: Path, device: str, *, limit: int, seed: int, corpus: str | None,
             split: str | None = None) -> "tuple[Checkpoint, list[Sentence]]":
     """A checkpoint, and the sentences that it is measured on; split: the held-out one by default."""
-    from transformer.held_out import held_out_sentences
+    from transformer.evaluation.held_out import held_out_sentences
 
     ckpt = opened(folder, device)
     return ckpt, held_out_sentences(ckpt, limit=limit, seed=seed, split=split, name=corpus)
@@ -256,7 +256,7 @@ def _sample(folder: Path, device: str, *, limit: int, seed: int, corpus: str | N
 
 def _aligner(ckpt: "Checkpoint", cache: Path | None, corpus: str | None) -> "WordAligner | None":
     """The word alignment of a corpus, for a model that translates."""
-    from transformer.held_out import word_aligner
-    from transformer.paths import home
+    from transformer.basics.paths import home
+    from transformer.evaluation.held_out import word_aligner
 
     return word_aligner(ckpt, cache or home() / "analysis", name=corpus) if ckpt.config.task == "translation" else None

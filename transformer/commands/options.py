@@ -10,7 +10,7 @@ import typer
 from transformer.inference.sampling_settings import SETTINGS
 
 if TYPE_CHECKING:
-    from transformer.checkpoint import Checkpoint
+    from transformer.checkpoints.checkpoint import Checkpoint
     from transformer.model.changes import Change as ChangeValue
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")]
@@ -20,13 +20,13 @@ Change = Annotated[list[str] | None, typer.Option(
 Corpus = Annotated[str | None, typer.Option(help="A corpus or file; by default the one it was trained on.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps")]
 Folder = Annotated[Path, typer.Argument(help="A checkpoint folder, or a name from `headsup list`.")]
-Preset = Annotated[str, typer.Option(help="A named configuration; see transformer/presets.py.")]
+Preset = Annotated[str, typer.Option(help="A named configuration; see transformer/settings/presets.py.")]
 Settings = Annotated[list[str] | None, typer.Option("--set", help="Any setting as key=value; repeatable.")]
 
 
 def opened(folder: Path, device: str) -> "Checkpoint":
     """The checkpoint that a command is given, on the device it names. Raises ValueError where one is not there."""
-    from transformer.checkpoint import load
+    from transformer.checkpoints.checkpoint import load
     from transformer.training.trainer import choose_device
 
     return load(folder, device=choose_device(device))

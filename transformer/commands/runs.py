@@ -8,9 +8,9 @@ from typing import Annotated
 import orjson
 import typer
 
-from transformer.config import read_settings
 from transformer.jobs import launch, ray_cluster, run_files
 from transformer.jobs.queue import locked, record
+from transformer.settings.config import read_settings
 from transformer.text.lines import lines_of
 from transformer.training.event_file import read_events, sentence
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import typer
 
-from transformer.paths import IS_CLONE, PACKAGE, ROOT
+from transformer.basics.paths import IS_CLONE, PACKAGE, ROOT
 
 NEEDED = ("streamlit", "plotly", "altair", "prometheus_client", "segno")
 

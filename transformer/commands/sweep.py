@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from transformer import sweeps
+from transformer.basics.formatting import duration
 from transformer.commands.output import console, report, table
 from transformer.commands.runs import train_on_cluster
 from transformer.commands.training_bar import run_with_bar
-from transformer.formatting import duration
 from transformer.jobs.launch import progress
-from transformer.runs import FILLED_IN, describe, settings_of
+from transformer.training import sweeps
+from transformer.training.runs import FILLED_IN, describe, settings_of
 
 
 def train_sweep(out: Path, tried: list[str], *, preset: str, settings: dict[str, object], device: str,
@@ -62,7 +62,7 @@ def _planned(out: Path, tried: list[str], preset: str, settings: dict[str, objec
              resume: bool) -> tuple[dict[str, list[object]], list[str]]:
     """The values that are tried, and the names of the runs. Raises ValueError for values that fit no model, and where a
     name is taken by a run of other settings, or by any while nothing is to be resumed."""
-    from transformer.presets import preset as find_preset
+    from transformer.settings.presets import preset as find_preset
 
     values, config = sweeps.read_values(tried), find_preset(preset)
     sweeps.check_cells(config, settings, values)

@@ -16,7 +16,7 @@ from transformer.commands.training_bar import run_with_bar
 def train(
     out: Annotated[Path, typer.Option(help="The run folder.")],
     preset: Annotated[str | None, typer.Option(
-        help="A named configuration; see transformer/presets.py. Without one: translate.")] = None,
+        help="A named configuration; see transformer/settings/presets.py. Without one: translate.")] = None,
     steps: Annotated[int | None, typer.Option(help="Optimizer steps; the length of the schedule.")] = None,
     minutes: Annotated[float | None, typer.Option(help="Stop early after N minutes; --resume continues.")] = None,
     device: Device = "auto",
@@ -29,9 +29,9 @@ def train(
     as_json: AsJson = False,
 ) -> None:
     """Train a model, or go on with one that was stopped."""
-    from transformer.config import read_settings
     from transformer.jobs import run_files
     from transformer.jobs.process import go_first
+    from transformer.settings.config import read_settings
     from transformer.training.trainer import make_trainer
 
     settings = read_settings(set_ or []) | ({"steps": steps} if steps else {})
@@ -76,9 +76,9 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Say what a run would be, by its first ten steps: its data, parameters, memory and time, and what does not fit."""
-    from transformer.config import read_settings
     from transformer.jobs.process import go_first
-    from transformer.presets import preset as find_preset
+    from transformer.settings.config import read_settings
+    from transformer.settings.presets import preset as find_preset
     from transformer.training.check import check as run
     from transformer.training.check import summary
     from transformer.training.trainer import choose_device

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from transformer.commands.output import console
-from transformer.task import LEARNED
+from transformer.settings.task import LEARNED
 
 if TYPE_CHECKING:
     from transformer.training.trainer import Trainer

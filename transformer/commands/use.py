@@ -12,7 +12,7 @@ from transformer.inference.sampling_settings import given
 from transformer.text.lines import lines_of
 
 if TYPE_CHECKING:
-    from transformer.config import ModelConfig
+    from transformer.settings.config import ModelConfig
 
 
 def translate(
@@ -80,7 +80,7 @@ def write(
 
 def sites(folder: Folder, as_json: AsJson = False) -> None:
     """List the sites of a model, which `run` reads and changes: name, shape, formula, and the line that computes it."""
-    from transformer.checkpoint import describe
+    from transformer.checkpoints.checkpoint import describe
     from transformer.model.sites import SITES, classic_name, lines, places
 
     config = describe(folder).config
@@ -118,9 +118,9 @@ def diagram(
 
 def _config(model: str) -> "ModelConfig":
     """The configuration of a checkpoint, or else of the preset of that name."""
-    from transformer.checkpoint import describe
-    from transformer.paths import of_name
-    from transformer.presets import PRESETS
+    from transformer.basics.paths import of_name
+    from transformer.checkpoints.checkpoint import describe
+    from transformer.settings.presets import PRESETS
 
     if Path(model).exists() or of_name(model) is not None or len(Path(model).parts) > 1:
         return describe(model).config

@@ -13,12 +13,12 @@ from typing import Literal
 
 from torch import nn
 
-from transformer.config import Kind, ModelConfig
-from transformer.design import DESIGN
-from transformer.formatting import how_many
+from transformer.basics.design import DESIGN
+from transformer.basics.formatting import how_many
 from transformer.model.models import Transformer
 from transformer.model.norms import NORMS, Norm
 from transformer.model.positions import POSITIONS
+from transformer.settings.config import Kind, ModelConfig
 
 Box = tuple[float, float, float, float]  # x, y, width, height
 Shape = tuple[str | int, ...]  # T and S by their letters

@@ -11,12 +11,12 @@ from math import ceil
 from os import PathLike
 from pathlib import Path
 
-from transformer.config import ModelConfig
-from transformer.design import colour
+from transformer.basics.design import colour
+from transformer.basics.formatting import amount, how_many
 from transformer.diagram.blocks import COLOURS, Block, Heads, Shape, model_blocks
 from transformer.diagram.repeats import Cycle, Run, drawn_once, layer_numbers
 from transformer.diagram.text_width import FAMILY, fitted, text_width, wrapped
-from transformer.formatting import amount, how_many
+from transformer.settings.config import ModelConfig
 
 LEAST, TEXT, NAME, TIMES = 7.0, 7.2, 8.2, 11.0  # sizes of text
 LINE = 9.4  # from line to line

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import orjson
 
+from transformer.checkpoints.weights import Refused, clean
 from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer
 from transformer.text.tokenizer import Tokenizer
-from transformer.weights import Refused, clean
 
 SECONDS, LONGEST = 10, 4_000  # a template is a program: limits of its time and of its output in characters
 QUESTION = "What is the capital of France?"

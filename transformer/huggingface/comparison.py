@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from transformer.checkpoint import Checkpoint, load
+from transformer.checkpoints.checkpoint import Checkpoint, load
 from transformer.huggingface.folder import Refused, read_json
 
 CLASSES = {  # of the transformers package, by the part of a model that was imported

@@ -7,10 +7,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from transformer.config import PARTS, ModelConfig
 from transformer.huggingface.folder import Refused
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
+from transformer.settings.config import PARTS, ModelConfig
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new", "silu": "silu"}
 ADDED = tuple(name for name, one in POSITIONS.items() if not one.attended)  # positions that are a table of embeddings

@@ -6,8 +6,8 @@ from pathlib import Path
 import orjson
 from safetensors.torch import save_file
 
-from transformer.checkpoint import Checkpoint
-from transformer.folders import whole_folder
+from transformer.basics.folders import whole_folder
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.huggingface.export_layouts import layout_of
 from transformer.huggingface.folder import ABOUT, CHAT, SENTENCEPIECE, Refused, read_json
 from transformer.huggingface.sentencepiece_export import tokenizer_json

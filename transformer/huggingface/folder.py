@@ -10,9 +10,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from transformer.folders import is_no_file
-from transformer.json_depth import is_shallow
-from transformer.weights import BYTES, OTHERS, Refused, StoredTensor, check_size, clean, read_header
+from transformer.basics.folders import is_no_file
+from transformer.basics.json_depth import is_shallow
+from transformer.checkpoints.weights import BYTES, OTHERS, Refused, StoredTensor, check_size, clean, read_header
 
 LARGEST_JSON = 4_000_000  # bytes
 ABOUT, SENTENCEPIECE = "heads-up.json", "heads-up.model"  # in folders that Heads Up exported

@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.checkpoints.weights import Refused, StoredTensor, check_size, clean
 from transformer.huggingface.gguf_config import GgufMetadata, config_of
 from transformer.huggingface.gguf_header import Entry, read_contents
 from transformer.huggingface.gguf_tokenizer import split_of, tokenizer_json
-from transformer.weights import Refused, StoredTensor, check_size, clean
 
 Undo = Callable[[np.ndarray], np.ndarray]
 

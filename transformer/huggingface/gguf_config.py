@@ -9,8 +9,8 @@ from math import isfinite, pi
 
 import numpy as np
 
+from transformer.checkpoints.weights import Refused, clean
 from transformer.huggingface.gguf_header import Entry, Value
-from transformer.weights import Refused, clean
 
 MOST = 2**31  # the largest count of anything
 LLAMA3 = [2**power for power in (13, *range(4, 20))]  # lengths that scaling may start from, the usual one first

@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from transformer.weights import MOST_TENSORS, Refused, clean
+from transformer.checkpoints.weights import MOST_TENSORS, Refused, clean
 
 MAGIC, VERSIONS = b"GGUF", (2, 3)
 MOST_KEYS, LONGEST_NAME, LONGEST_TEXT = 10_000, 500, 4_000_000  # texts: a chat template has 20,000 bytes

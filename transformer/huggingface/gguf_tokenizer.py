@@ -9,10 +9,10 @@ from math import isfinite
 
 import orjson
 
+from transformer.checkpoints.weights import Refused, clean
 from transformer.huggingface.gguf_header import Value
 from transformer.huggingface.sentencepiece_export import SPACE, merges
 from transformer.text.split_patterns import BLOOM, FALCON, GPT4O, LLAMA3, QWEN2, TEKKEN
-from transformer.weights import Refused, clean
 
 TEXT, UNKNOWN, CONTROL, WHOLE, UNUSED = 1, 2, 3, 4, 5  # kinds of pieces; 6 is a byte
 LONGEST_PIECE = 2_000  # characters; merges are looked for at every place of one

@@ -7,8 +7,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from transformer import checkpoint
-from transformer.config import ModelConfig, Precision
+from transformer.basics.paths import home
+from transformer.checkpoints import checkpoint
+from transformer.checkpoints.weights import PRECISIONS, check_tables, clean, is_matrix
 from transformer.huggingface.chat import opening
 from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.families import FAMILIES
@@ -22,9 +23,8 @@ from transformer.huggingface.tokenizer_choice import TokenizerChoice, of_content
 from transformer.huggingface.unsupported import check_needs
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
-from transformer.paths import home
+from transformer.settings.config import ModelConfig, Precision
 from transformer.text.tokenizer import Tokenizer
-from transformer.weights import PRECISIONS, check_tables, clean, is_matrix
 
 LONGEST_NAME, LONGEST_DEFAULT = 200, 100  # bytes of a folder's name; disks take 255, including temporary suffixes
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping
 
-from transformer.config import ModelConfig
 from transformer.huggingface.folder import NEUTRAL
-from transformer.task import TASKS
+from transformer.settings.config import ModelConfig
+from transformer.settings.task import TASKS
 
 HEADS = {"masked": "It predicts the pieces that are masked.",
          "none": "It has no head: only its attention can be shown."}

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pydantic import ValidationError
 from torch import Tensor
 
-from transformer.config import ModelConfig
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.checkpoints.weights import expected_tensors
 from transformer.huggingface.folder import Refused
-from transformer.weights import expected_tensors
+from transformer.settings.config import ModelConfig
 
 Names = Mapping[str, object]  # of the weights that a folder has
 Take = Callable[..., Tensor]

@@ -13,9 +13,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from transformer.folders import sha256, size_of
-from transformer.formatting import brief
-from transformer.weights import Refused
+from transformer.basics.folders import sha256, size_of
+from transformer.basics.formatting import brief
+from transformer.checkpoints.weights import Refused
 
 Watch = Callable[[int, int], object]  # bytes so far, of how many
 CHUNK, EVERY = 4_000_000, 0.2  # bytes; seconds between two looks at how far it is

@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from transformer.config import Rotary
 from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.plan import wrong
+from transformer.settings.config import Rotary
 
 # rope_type of theirs -> ours; "mrope" of texts alone is none
 SCALINGS = {"default": None, "linear": "linear", "dynamic": "dynamic", "llama3": "llama3", "yarn": "yarn",

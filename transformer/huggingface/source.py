@@ -10,10 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from transformer.checkpoints.weights import clean
 from transformer.huggingface.folder import PICKLES, Refused, tensors
 from transformer.huggingface.gguf_header import is_gguf
 from transformer.huggingface.published_models import PUBLISHED, fetch
-from transformer.weights import clean
 
 WORD = r"[A-Za-z0-9][\w.-]{0,95}"
 NAMED = re.compile(rf"({WORD}(?:/{WORD})?)(?:@({WORD}))?", re.ASCII)

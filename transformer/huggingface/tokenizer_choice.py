@@ -8,10 +8,10 @@ from types import MappingProxyType
 
 import orjson
 
-from transformer.config import ModelConfig
 from transformer.huggingface.folder import ABOUT, SENTENCEPIECE, Refused, read_json
 from transformer.huggingface.language_codes import CODE, chosen_languages
 from transformer.huggingface.tokenizer_conversion import FILES, convert
+from transformer.settings.config import ModelConfig
 from transformer.text.huggingface_tokenizers import (
     HuggingFaceTokenizer,
     MarianTokenizer,

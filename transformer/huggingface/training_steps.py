@@ -7,11 +7,11 @@ from tempfile import TemporaryDirectory
 
 import orjson
 
-from transformer.checkpoint import SNAPSHOTS, describe
+from transformer.checkpoints.checkpoint import SNAPSHOTS, describe
+from transformer.checkpoints.weights import clean
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.importing import check_place, default_out, import_folder
 from transformer.huggingface.source import LONGEST, Source
-from transformer.weights import clean
 
 OF_ONE_STEP = ("config.json", "model.safetensors", "README.md")  # files that differ from step to step
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from transformer.formatting import enumerated
+from transformer.basics.formatting import enumerated
 from transformer.huggingface.folder import IN_PYTHON, Refused
 
 Config = Mapping[str, object]

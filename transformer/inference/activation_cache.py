@@ -12,9 +12,9 @@ from weakref import ref
 import torch
 from torch import Tensor
 
-from transformer.config import Kind
 from transformer.model.attention import AttentionOutput
 from transformer.model.cache import KeysValues
+from transformer.settings.config import Kind
 
 
 class Rows:

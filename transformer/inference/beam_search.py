@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.changed import Changes, Given
 from transformer.inference.forward import Batch
 from transformer.inference.prompts import check_length, check_padding

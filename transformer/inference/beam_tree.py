@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import exp
 
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import in_percent, quote
+from transformer.basics.formatting import in_percent, quote
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.beam_search import STRONGEST, WIDEST, Considered, check_translates, penalised, search
 from transformer.inference.decoding import Step, next_step, start
 from transformer.inference.prompts import prompt

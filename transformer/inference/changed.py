@@ -11,15 +11,15 @@ import orjson
 import torch
 from torch import Tensor
 
-from transformer.checkpoint import Checkpoint
-from transformer.config import ModelConfig
-from transformer.formatting import how_many, shorten
+from transformer.basics.formatting import how_many, shorten
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.forward import Batch, captured
 from transformer.inference.prompts import prompt
 from transformer.inference.validation import check_checkpoint, check_text
 from transformer.model.changes import MOST_TEXTS, Change, Changed, Ready, Values
 from transformer.model.masks import allowed_keys
 from transformer.model.sites import NO_TAPS, Place, Taps
+from transformer.settings.config import ModelConfig
 from transformer.text.corpora import corpus, drawn, is_available, passages
 
 AVERAGED = 100  # held-out texts of a mean or a resample

@@ -12,10 +12,9 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from transformer import data_frames
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
-from transformer.formatting import in_percent, quote
+from transformer.basics import data_frames
+from transformer.basics.formatting import in_percent, quote
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.activation_cache import ReadWeights, Rows, apart, keys_values, projection_rows
 from transformer.inference.changed import Changes, Given
 from transformer.inference.forward import Batch
@@ -30,6 +29,7 @@ from transformer.model.layers import StackOutput
 from transformer.model.masks import allowed_keys
 from transformer.model.rotary import rotation_state
 from transformer.model.sites import NO_TAPS, Taps
+from transformer.settings.config import Kind
 from transformer.text.tokenizer import Piece
 
 RECENT_LOGITS = 64

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import NamedTuple, Self
 
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.changed import Given
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling, start
 

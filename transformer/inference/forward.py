@@ -12,11 +12,11 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind, ModelConfig
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.model.rotary import rotation_state
 from transformer.model.sites import NO_TAPS, Place, Tap, Taps
+from transformer.settings.config import Kind, ModelConfig
 
 
 @dataclass(frozen=True, eq=False)

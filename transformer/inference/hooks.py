@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from transformer.config import Kind
 from transformer.inference.recompute import Kept, by_layer
 from transformer.model.attention import AttentionOutput
 from transformer.model.models import Transformer
+from transformer.settings.config import Kind
 
 ALIKE = 1e-4  # of a weight; of a score, this share of the largest and as much
 

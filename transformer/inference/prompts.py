@@ -6,7 +6,7 @@ S source length, T target length.
 import torch
 from torch import Tensor
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.sampling import begun
 from transformer.inference.validation import check_checkpoint, check_text
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from transformer import data_frames
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
-from transformer.formatting import quote
+from transformer.basics import data_frames
+from transformer.basics.formatting import quote
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.changed import Changes, Given
 from transformer.inference.forward import Batch
 from transformer.inference.hooks import altered, hooked
@@ -23,6 +22,7 @@ from transformer.model.attention import AttentionOutput
 from transformer.model.changes import Change
 from transformer.model.masks import allowed_keys
 from transformer.model.sites import Taps
+from transformer.settings.config import Kind
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.model.attention import PLAIN, Scoring, dot_product_attention, repeat_for_queries
 from transformer.model.sites import NO_TAP, Tap, Taps
+from transformer.settings.config import Kind
 
 
 class Kept(Protocol):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from transformer import data_frames
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import how_many, quote
+from transformer.basics import data_frames
+from transformer.basics.formatting import how_many, quote
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.changed import Changes, Given
 from transformer.inference.forward import Batch, captured
 from transformer.inference.prompts import prompt, prompt_pair

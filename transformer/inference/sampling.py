@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.config import ModelConfig
-from transformer.formatting import enumerated
+from transformer.basics.formatting import enumerated
 from transformer.inference.sampling_settings import SETTINGS, given, idle
 from transformer.inference.validation import check_number, check_whole
+from transformer.settings.config import ModelConfig
 
 COLDEST = 1e-6  # below this, logits divided by the temperature could overflow; only the likeliest token is left anyway
 

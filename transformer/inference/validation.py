@@ -6,7 +6,7 @@ from math import inf
 from numbers import Integral, Real
 from typing import Any
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 
 
 def check_checkpoint(ckpt: object) -> None:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from transformer import data_frames
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
-from transformer.formatting import quote
+from transformer.basics import data_frames
+from transformer.basics.formatting import quote
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.model.sites import Taps
+from transformer.settings.config import Kind
 from transformer.text.word_pieces import NONE, word_text, words_of
 
 if TYPE_CHECKING:

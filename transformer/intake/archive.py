@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from transformer.weights import Refused, clean
+from transformer.checkpoints.weights import Refused, clean
 
 MOST_FILES = 500
 LARGEST = 2_000_000_000  # bytes unpacked

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import orjson
 
-from transformer.folders import TOLD
+from transformer.basics.folders import TOLD
+from transformer.checkpoints.weights import Refused, clean
 from transformer.huggingface.folder import ABOUT, CHAT, SENTENCEPIECE
 from transformer.intake.archive import LARGEST, Item
-from transformer.weights import Refused, clean
 
 HEAD = 65_536  # bytes of a file that are looked at
 JSON, TOKENIZER, TEXT = 4_000_000, 24_000_000, 1_000_000  # bytes

@@ -21,8 +21,11 @@ from typing import BinaryIO
 import orjson
 import torch
 
-from transformer import checkpoint
-from transformer.folders import TOLD, write_manifest
+from transformer.basics.folders import TOLD, write_manifest
+from transformer.basics.json_depth import is_shallow
+from transformer.basics.resource_errors import memory_is_full
+from transformer.checkpoints import checkpoint
+from transformer.checkpoints.weights import LARGEST_HEADER, Refused, check_numbers, clean, read_header
 from transformer.huggingface.folder import Folder
 from transformer.huggingface.importing import examine, import_model
 from transformer.inference.reading import attend
@@ -37,10 +40,7 @@ from transformer.intake.file_kinds import (
     choose,
     under_one_folder,
 )
-from transformer.json_depth import is_shallow
-from transformer.resource_errors import memory_is_full
 from transformer.text.rust_errors import refuse_panics
-from transformer.weights import LARGEST_HEADER, Refused, check_numbers, clean, read_header
 
 CHUNK = 1_000_000  # bytes
 PRIVATE = ".intake-"

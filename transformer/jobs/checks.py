@@ -14,7 +14,7 @@ import orjson
 from transformer.jobs.launch import kill, log_tail, start
 from transformer.jobs.process import running
 from transformer.jobs.queue import locked, record
-from transformer.presets import preset as find_preset
+from transformer.settings.presets import preset as find_preset
 
 RESULT, TEMPORARY = "result.json", "tmp"  # standard output of the check, and its own temporary files
 KEPT = 50     # newest checks that stay

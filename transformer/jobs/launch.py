@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from transformer.basics.paths import LIBRARY
 from transformer.jobs import queue, ray_cluster, run_files, standby
 from transformer.jobs.lock import holder
 from transformer.jobs.process import boot_id, identify, running
 from transformer.jobs.queue import ASKED_TO_STOP, RECORD, TURN, locked, record
-from transformer.paths import LIBRARY
 
 LOG = "log.txt"
 SILENT = 180.0  # seconds without a change on the disk after which a run on another machine counts as dead

@@ -28,11 +28,11 @@ from urllib.parse import quote, urlsplit
 
 import orjson
 
-from transformer.config import RunConfig, read_settings
+from transformer.basics.paths import LIBRARY
 from transformer.jobs import run_files
 from transformer.jobs.queue import ASKED_TO_STOP, RECORD, TURN, locked, next_ticket, record
-from transformer.paths import LIBRARY
-from transformer.presets import preset
+from transformer.settings.config import RunConfig, read_settings
+from transformer.settings.presets import preset
 
 ADDRESS, TOKEN, TOKEN_PATH = "RAY_API_SERVER_ADDRESS", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"
 PYTHON = "HEADSUP_CLUSTER_PYTHON"  # an absolute path on the cluster's machines; by default the one that runs here

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from transformer.resource_errors import disk_is_full
+from transformer.basics.resource_errors import disk_is_full
 
 TAIL = 65_536  # bytes that are enough for the last rows
 FLAT = 200  # brackets, with which no text is too deep

@@ -19,8 +19,8 @@ from typing import Any
 import orjson
 import psutil
 
+from transformer.basics.paths import LIBRARY
 from transformer.jobs import queue
-from transformer.paths import LIBRARY
 
 IDLE = 600  # seconds that it waits for a job
 MEMORY = 1_500_000_000  # bytes that have to be free

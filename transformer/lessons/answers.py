@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+from transformer.basics.formatting import in_percent, quote
 from transformer.by_hand.stages import ByHand, Settings
-from transformer.formatting import in_percent, quote
 from transformer.inference.decoding import Candidate, Step, next_step
 from transformer.inference.reading import Reading
 from transformer.lessons.grading import is_right

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import brief, quote
+from transformer.basics.formatting import brief, quote
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling, Step, steps
 from transformer.inference.reading import Reading, attend
 

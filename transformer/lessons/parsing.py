@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
-from transformer.formatting import quote
+from transformer.basics.formatting import quote
 from transformer.lessons.lesson import (
     ASK,
     COMPARED,

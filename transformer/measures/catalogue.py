@@ -10,9 +10,9 @@ from unicodedata import category
 import torch
 from torch import Tensor
 
-from transformer.config import Kind
 from transformer.measures.measure import Measure, Role
 from transformer.measures.tokens import Tokens
+from transformer.settings.config import Kind
 
 BOTH = ("encoder", "decoder")  # where queries and keys are the same tokens
 BRACKETS = {"(": ")", "[": "]", "{": "}", "<": ">"}

@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer.config import KINDS, Kind
 from transformer.measures.catalogue import BY_NAME
 from transformer.measures.measure import BatchMeasures
 from transformer.measures.tokens import Tokens
+from transformer.settings.config import KINDS, Kind
 
 PLACES = ("entropy", "evenness", "diagonal", "previous", "first")  # these need no more than the weights
 

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer.config import KINDS, Kind
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 from transformer.measures.tokens import MissingInput, Tokens
+from transformer.settings.config import KINDS, Kind
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,8 @@ from typing import Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from transformer.config import Kind
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.settings.config import Kind
 from transformer.text.word_pieces import SPACES
 
 T = TypeVar("T")

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer.config import ModelConfig
 from transformer.measures.catalogue import measures_of
 from transformer.measures.measure import BatchMeasures
+from transformer.settings.config import ModelConfig
 
 ENOUGH = 5  # queries that a sentence needs, to be shown as the best one
 

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer.config import ModelConfig
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.masks import apply_window, causal_mask
 from transformer.model.norms import HeadNorm, Linear
 from transformer.model.positions import NO_EFFECTS, PositionEffects
 from transformer.model.sites import NO_TAP, Tap
+from transformer.settings.config import ModelConfig
 
 
 class Scoring(NamedTuple):

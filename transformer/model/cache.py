@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 
 ROOM = 16  # tokens of a new cache
 

@@ -15,9 +15,9 @@ from typing import Any, Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
-from transformer.config import Kind, ModelConfig
-from transformer.formatting import brief, enumerated, shorten
+from transformer.basics.formatting import brief, enumerated, shorten
 from transformer.model.sites import NO_TAP, Place, Tap, Taps, find_places
+from transformer.settings.config import Kind, ModelConfig
 
 How = Literal["replace", "add", "scale", "freeze", "cut", "force", "uniform"]
 HOWS: tuple[How, ...] = get_args(How)

@@ -11,13 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer.config import Kind, ModelConfig
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 from transformer.model.attention import Attention, AttentionOutput
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.norms import Linear, build_norm
 from transformer.model.positions import NO_EFFECTS, POSITIONS, PositionEffects
 from transformer.model.sites import NO_TAP, NO_TAPS, Tap, Taps
+from transformer.settings.config import Kind, ModelConfig
 
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"), "silu": F.silu}
 

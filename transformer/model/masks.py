@@ -7,7 +7,7 @@ B batch, Tq queries, Tk keys. Vaswani et al. 2017, section 3.2.3.
 import torch
 from torch import Tensor
 
-from transformer.config import Kind, ModelConfig
+from transformer.settings.config import Kind, ModelConfig
 
 
 def is_token(ids: Tensor, pad_id: int | None) -> Tensor:

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from transformer.config import Kind, ModelConfig
 from transformer.model.attention import Attention
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.layers import ACTIVATIONS, Dropout, Stack, StackOutput
@@ -19,6 +18,7 @@ from transformer.model.masks import is_token, padding_mask, target_mask, window_
 from transformer.model.norms import Linear, build_norm
 from transformer.model.positions import POSITIONS, Picture, PositionEffects
 from transformer.model.sites import NO_TAP, NO_TAPS, Tap, Taps
+from transformer.settings.config import Kind, ModelConfig
 
 POOLERS = {"tanh": torch.tanh, **ACTIVATIONS}
 

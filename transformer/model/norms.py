@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer.config import ModelConfig
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
+from transformer.settings.config import ModelConfig
 
 FEW, AT_ONCE = 4, 1_000_000  # rows; weights that are widened together, which fit a core's cache
 

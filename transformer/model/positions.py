@@ -9,9 +9,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.config import ModelConfig, Rotary
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 from transformer.model.rotary import PLAIN, rotary_angles, rotate
+from transformer.settings.config import ModelConfig, Rotary
 
 
 class PositionEffects(NamedTuple):

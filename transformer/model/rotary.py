@@ -8,7 +8,7 @@ from math import ceil, floor, log, pi
 import torch
 from torch import Tensor
 
-from transformer.config import ModelConfig, Rotary
+from transformer.settings.config import ModelConfig, Rotary
 
 PLAIN = Rotary()
 

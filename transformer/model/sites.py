@@ -16,9 +16,9 @@ from typing import Literal, NamedTuple
 
 from torch import Tensor
 
-from transformer.config import Kind, ModelConfig
-from transformer.formatting import enumerated
+from transformer.basics.formatting import enumerated
 from transformer.model.positions import POSITIONS
+from transformer.settings.config import Kind, ModelConfig
 
 LETTERS: dict[Kind, str] = {"encoder": "E", "decoder": "D", "cross": "X"}  # of a head's label: E2H1
 NO_NAME = "a site is of type {}; give its name, such as decoder.0.resid_pre"

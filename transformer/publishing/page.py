@@ -12,17 +12,17 @@ import orjson
 
 from transformer.attention_view.offline_page import texts_of
 from transformer.attention_view.script_bundle import script
-from transformer.checkpoint import Checkpoint, load
-from transformer.design import document_style, font_style
+from transformer.basics.design import document_style, font_style
+from transformer.checkpoints.checkpoint import Checkpoint, load
+from transformer.checkpoints.openings import opening_of
 from transformer.diagram.blocks import model_blocks
+from transformer.evaluation.unfamiliar_text import read_familiar
 from transformer.inference.sampling_settings import SETTINGS
 from transformer.jobs.run_files import replace
-from transformer.openings import opening_of
 from transformer.publishing.weights import LARGEST, SAMPLED, pack
-from transformer.task import TASKS
+from transformer.settings.task import TASKS
 from transformer.text.corpus_catalogue import find_source
 from transformer.text.sides import sides_of
-from transformer.unfamiliar_text import read_familiar
 
 JS = Path(__file__).parent / "js"
 # What is not run stays out of the policy: models, and the worker, which the page starts from its text. The page's

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 import orjson
 
-from transformer.checkpoint import Checkpoint
-from transformer.config import Config
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.publishing.tokenizers import published, reasons_against_tokenizer
+from transformer.settings.config import Config
 from transformer.text.tokenizer import Tokenizer
 
 LARGEST = 200_000_000  # bytes of weights; as text in a page they are a third more, and a browser takes half a billion

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from transformer.basics.paths import home
 from transformer.jobs.lock import file_lock
-from transformer.paths import home
 from transformer.rooms import clock
 
 VERSION = 3  # of the tables; a file with others is put aside

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.formatting import brief, how_many
+from transformer.basics.formatting import brief, how_many
 from transformer.text.augmentation import AugmentedPairs
 
 Pair = tuple[list[int], list[int]]  # source ids, target ids

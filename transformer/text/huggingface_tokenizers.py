@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import orjson
 
-from transformer.json_depth import is_shallow
+from transformer.basics.json_depth import is_shallow
 from transformer.text.rust_errors import refuse_panics
 from transformer.text.split_patterns import check_patterns
 from transformer.text.tokenizer import Piece, SentencePieceTokenizer

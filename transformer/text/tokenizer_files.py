@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from transformer.config import ModelConfig
+from transformer.settings.config import ModelConfig
 from transformer.text import tokenizer as tokenizers
 from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer, MarianTokenizer, read_bytes
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from transformer.folders import is_no_file
-from transformer.formatting import how_many
+from transformer.basics.folders import is_no_file
+from transformer.basics.formatting import how_many
 from transformer.text.corpus_catalogue import FORMS, Form
 from transformer.text.labelled import Labelled, deal
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from transformer.config import RunConfig
-from transformer.evaluation import held_out_loss
-from transformer.formatting import amount, duration, size
-from transformer.resource_errors import memory_is_full
-from transformer.task import LEARNED
+from transformer.basics.formatting import amount, duration, size
+from transformer.basics.resource_errors import memory_is_full
+from transformer.evaluation.quality import held_out_loss
+from transformer.settings.config import RunConfig
+from transformer.settings.task import LEARNED
 from transformer.text.batches import PairBatches, WindowBatches
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
 from transformer.text.tokenizer import Tokenizer

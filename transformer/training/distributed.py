@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from transformer.evaluation import IGNORED
+from transformer.evaluation.quality import IGNORED
 from transformer.jobs.process import boot_id, identify, running
 from transformer.text.batches import Batch
 

@@ -12,10 +12,10 @@ from typing import TypedDict
 
 import orjson
 
-from transformer.config import KINDS
 from transformer.jobs.run_files import is_number, replace
 from transformer.measures.catalogue import BY_NAME
 from transformer.model.sites import label
+from transformer.settings.config import KINDS
 
 EVENTS_FILE = "events.jsonl"
 MOST_BYTES, MOST_EVENTS, LONGEST = 4_000_000, 5_000, 200  # read of a file, and characters of a text

@@ -16,11 +16,11 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from transformer.config import KINDS
 from transformer.jobs import run_files
 from transformer.measures.catalogue import MEASURES, measures_of
 from transformer.measures.measure import Measure
 from transformer.measures.totals import ENOUGH, ByKind
+from transformer.settings.config import KINDS
 from transformer.training.alerts import Alerts, alert
 from transformer.training.event_file import MOST_EVENTS, Event, events_stamp, read_events, write_events
 from transformer.training.recorded import Recorded, RecordedMeasures, read_recorded
@@ -159,7 +159,7 @@ def events(folder: Path | str) -> "DataFrame":
     then, the same head with random weights (`untrained`), a head that looks at all it may see alike (`even`), and the
     `threshold`; of an alert its name in `alert`. Raises ValueError for a folder whose record is damaged.
     """
-    from transformer.data_frames import pandas
+    from transformer.basics.data_frames import pandas
 
     found = known_events(Path(folder))
     return pandas().DataFrame(found, columns=list(Event.__annotations__))
@@ -192,7 +192,7 @@ def head_measures(folder: Path | str) -> "DataFrame":
     with random weights, and `even`, one that looks at all it may see alike; `queries`, how many it is a mean over.
     Raises ValueError for a folder without recorded attention.
     """
-    from transformer.data_frames import pandas
+    from transformer.basics.data_frames import pandas
 
     recorded = read_recorded(Path(folder))
     if recorded is None:

@@ -14,13 +14,13 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
-from transformer.checkpoint import describe, load, snapshots
-from transformer.config import ModelConfig
-from transformer.formatting import how_many
+from transformer.basics.formatting import how_many
+from transformer.checkpoints.checkpoint import describe, load, snapshots
 from transformer.inference.beam_search import translate
 from transformer.inference.reading import Reading, attend
 from transformer.jobs import run_files
 from transformer.measures.matrices import PLACES, decode_weights, encode_weights
+from transformer.settings.config import ModelConfig
 from transformer.training.event_file import Event, events_stamp, read_events
 from transformer.training.recorded import (
     MOST_TOKENS,

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from transformer.analysis.alignment import WordAligner, word_links
-from transformer.held_out import ALIGNED_FROM, aligner_path, learn_aligner
+from transformer.evaluation.held_out import ALIGNED_FROM, aligner_path, learn_aligner
 from transformer.text.batches import Batch
 from transformer.text.corpora import PairCorpus
 from transformer.text.corpus_catalogue import find_source

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from transformer.config import TrainConfig
-from transformer.evaluation import IGNORED, cross_entropy, label_logits, label_rows, right_labels
+from transformer.evaluation.quality import IGNORED, cross_entropy, label_logits, label_rows, right_labels
 from transformer.model.models import Transformer
+from transformer.settings.config import TrainConfig
 from transformer.text.batches import Batch
 
 LARGE_VOCABULARY = 2_000

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import torch
 
-from transformer import checkpoint
-from transformer.config import ModelConfig, RunConfig
-from transformer.formatting import size
+from transformer.basics.formatting import size
+from transformer.basics.resource_errors import give_back
+from transformer.checkpoints import checkpoint
 from transformer.model.models import Transformer
-from transformer.resource_errors import give_back
+from transformer.settings.config import ModelConfig, RunConfig
 from transformer.text.user_corpus import is_user_corpus
 from transformer.training import gpu
 

@@ -6,7 +6,7 @@ from math import cos, pi
 import torch
 from torch import Tensor, nn
 
-from transformer.config import TrainConfig
+from transformer.settings.config import TrainConfig
 
 # Jordan et al. 2024: the steepest at 0 of the quintics whose iterates stay near 1
 QUINTIC = (3.4445, -4.7750, 2.0315)

@@ -11,12 +11,12 @@ import sys
 import time
 from pathlib import Path
 
-from transformer.config import RunConfig
-from transformer.formatting import how_many
+from transformer.basics.formatting import how_many
 from transformer.jobs import run_files
 from transformer.jobs.launch import LOG
 from transformer.jobs.process import go_first
 from transformer.jobs.queue import ASKED_TO_STOP, record
+from transformer.settings.config import RunConfig
 
 RAY_FILES = ".ray"  # what Ray Train insists on writing where all workers see it
 VISIBLE_WITHIN = 20.0  # seconds until a network disk shows what was written on another machine

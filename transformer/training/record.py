@@ -6,14 +6,14 @@ import orjson
 import torch
 from safetensors.torch import save
 
-from transformer.checkpoint import Checkpoint, Description
-from transformer.config import TrainConfig
-from transformer.evaluation import eval_mode, likeliest_class
+from transformer.basics.paths import home
+from transformer.checkpoints.checkpoint import Checkpoint, Description
+from transformer.evaluation.quality import eval_mode, likeliest_class
 from transformer.inference.beam_search import translate
 from transformer.inference.decoding import Sampling, next_step, start
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
-from transformer.paths import home
+from transformer.settings.config import TrainConfig
 from transformer.text.batches import Batch
 from transformer.training.links import find_aligner, learned_links, rule_links
 from transformer.training.recorded import PINNED_FILE

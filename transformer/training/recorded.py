@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 from torch import Tensor
 
-from transformer.config import Kind, ModelConfig
 from transformer.measures.catalogue import measures_of
 from transformer.measures.matrices import decode_weights
 from transformer.measures.measure import BatchMeasures
 from transformer.measures.tokens import Tokens
 from transformer.measures.totals import ByKind
+from transformer.settings.config import Kind, ModelConfig
 from transformer.text.word_pieces import mark_in, piece_labels
 
 MOST_PINNED, MOST_TOKENS, LONGEST_TOKEN = 5, 256, 100  # the user's sentences, and one of random tokens

@@ -11,12 +11,12 @@ from torch import Tensor
 
 from transformer.analysis.roles import repeated
 from transformer.analysis.sample import Sentence
-from transformer.config import AUGMENTATION, RunConfig
-from transformer.evaluation import eval_mode
+from transformer.evaluation.quality import eval_mode
 from transformer.measures.matrices import encode_weights
 from transformer.model.masks import padding_mask
 from transformer.model.models import Transformer
-from transformer.task import LEARNED
+from transformer.settings.config import AUGMENTATION, RunConfig
+from transformer.settings.task import LEARNED
 from transformer.text import tokenizer as tokenizers
 from transformer.text.augmentation import AugmentedPairs
 from transformer.text.batches import Batch, LabelledBatches, Pair, PairBatches, WindowBatches

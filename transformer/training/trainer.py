@@ -16,19 +16,19 @@ from safetensors.torch import load_file, load_model
 from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
-from transformer import checkpoint
-from transformer.config import RunConfig, TrainConfig
-from transformer.evaluation import held_out_sums
-from transformer.folders import recover
-from transformer.formatting import how_many
+from transformer.basics.folders import recover
+from transformer.basics.formatting import how_many
+from transformer.basics.resource_errors import disk_is_full, memory_is_full
+from transformer.checkpoints import checkpoint
+from transformer.evaluation.quality import held_out_sums
 from transformer.jobs import run_files
 from transformer.jobs.launch import ASKED_TO_STOP
 from transformer.jobs.lock import alone, check_free
 from transformer.jobs.process import identify
 from transformer.jobs.queue import StopFlag
 from transformer.model.models import Transformer
-from transformer.presets import preset as find_preset
-from transformer.resource_errors import disk_is_full, memory_is_full
+from transformer.settings.config import RunConfig, TrainConfig
+from transformer.settings.presets import preset as find_preset
 from transformer.text.batches import Prefetched
 from transformer.training import gpu
 from transformer.training.distributed import World, join
@@ -532,10 +532,10 @@ def train(out: Path | str, preset: str | None = None, *, resume: bool = False, d
     """Train a model, or resume a run that was stopped, and return its folder: `load(folder / "best")` opens the
     weights with the lowest held-out loss, `runs.metrics(folder)` has its curve.
 
-    preset: a name of `transformer.presets`; None: translate. settings: what to change in it, such as steps=200 or
-    d_model=64. resume: go on from the last save in `out`, without a preset. minutes: stop after so many; an interrupt
-    stops it too, and both save first. watch is called with every row of metrics. Raises ValueError for an unknown
-    preset or setting, a folder that holds a run already, and what does not fit into memory.
+    preset: a name of `transformer.settings.presets`; None: translate. settings: what to change in it, such as
+    steps=200 or d_model=64. resume: go on from the last save in `out`, without a preset. minutes: stop after so many;
+    an interrupt stops it too, and both save first. watch is called with every row of metrics. Raises ValueError for an
+    unknown preset or setting, a folder that holds a run already, and what does not fit into memory.
     """
     trainer = make_trainer(Path(out), preset, settings, resume=resume, device=device)
     trainer.run(minutes=minutes, watch=watch)

@@ -14,7 +14,7 @@ from pathlib import Path
 import streamlit as st
 from itsdangerous import BadData, URLSafeTimedSerializer
 
-from transformer.paths import home
+from transformer.basics.paths import home
 from ui.access import sign_in_settings
 from ui.figures import markdown_text
 

@@ -13,10 +13,10 @@ from typing import Literal
 
 import streamlit as st
 
+from transformer.basics.paths import ROOT
 from transformer.jobs import run_files
 from transformer.jobs.lock import file_lock
 from transformer.jobs.queue import record
-from transformer.paths import ROOT
 from transformer.text.corpus_catalogue import find_source
 from ui.access import accounts, sign_in_settings
 from ui.access.visitors import is_teacher, of_browser, owner

@@ -6,10 +6,10 @@ computer that serves nobody else.
 
 from pathlib import Path
 
-from transformer.config import TrainConfig
-from transformer.folders import size_of
-from transformer.formatting import size
-from transformer.runs import describe
+from transformer.basics.folders import size_of
+from transformer.basics.formatting import size
+from transformer.settings.config import TrainConfig
+from transformer.training.runs import describe
 from ui.access.owners import corpora, me
 from ui.state.caches import home
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from transformer.paths import IS_CLONE, PACKAGE, home
+from transformer.basics.paths import IS_CLONE, PACKAGE, home
 
 REDIRECT = "/oauth2callback"
 SHARED_KEYS, PROVIDER_KEYS = ("redirect_uri",), ("client_id", "client_secret", "server_metadata_url")

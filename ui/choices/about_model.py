@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import amount
+from transformer.basics.formatting import amount
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.text.corpus_catalogue import find_source
 from ui.choices.held_out_corpus import corpus_name
 from ui.figures import markdown_text

@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from transformer.checkpoint import Checkpoint, CheckpointError, Description
+from transformer.checkpoints.checkpoint import Checkpoint, CheckpointError, Description
 from ui import figures
 from ui.page.link import CHOSEN, end_page
 from ui.page.pages import PAGES

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from transformer.checkpoint import Checkpoint, Description
-from transformer.config import Kind, ModelConfig
-from transformer.paths import ROOT
+from transformer.basics.paths import ROOT
+from transformer.checkpoints.checkpoint import Checkpoint, Description
+from transformer.settings.config import Kind, ModelConfig
 from ui.figures import Caption
 
 MOST_BUTTONS = 8  # side by side on a phone; with more there is a list

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.checkpoint import Checkpoint, Description
-from transformer.folders import written_ns
-from transformer.held_out import form_of_model, held_out_sentences
-from transformer.roles_file import count_held_out
+from transformer.basics.folders import written_ns
+from transformer.checkpoints.checkpoint import Checkpoint, Description
+from transformer.evaluation.held_out import form_of_model, held_out_sentences
+from transformer.studies.roles_file import count_held_out
 from transformer.text.corpora import corpus, is_available
 from transformer.text.corpus_catalogue import SOURCES, find_source
 from transformer.text.user_corpus import is_user_corpus

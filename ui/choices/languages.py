@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from transformer.checkpoint import Checkpoint
-from transformer.openings import reads_examples
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.checkpoints.openings import reads_examples
 
 
 def fit_pairs(page: str, ckpt: Checkpoint, examples: Mapping[str, str]) -> None:

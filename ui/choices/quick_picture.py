@@ -1,6 +1,6 @@
 """The picture of a quick task: what a head will have learned."""
 
-from transformer.quick_tasks import QUICK
+from transformer.settings.quick_tasks import QUICK
 from transformer.text.corpus_catalogue import find_source
 from ui.figures import pattern
 

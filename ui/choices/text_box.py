@@ -5,12 +5,12 @@ from html import escape
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.checkpoints.openings import opening_of
+from transformer.evaluation.unfamiliar_text import describe_unfamiliar, read_as
 from transformer.inference.decoding import Step
-from transformer.openings import opening_of
 from transformer.text.sides import sides_of
 from transformer.text.spelling import respell
-from transformer.unfamiliar_text import describe_unfamiliar, read_as
 from ui.figures import markdown_text
 from ui.page.text_limits import PASSAGE, fill, taken
 from ui.state.caches import usual

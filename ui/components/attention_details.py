@@ -12,11 +12,11 @@ from transformer.attention_view.message import MODEL, Selection, about, token_la
 from transformer.attention_view.offline_page import page as offline_page
 from transformer.attention_view.selected import in_words
 from transformer.attention_view.window import window
-from transformer.config import ModelConfig
 from transformer.inference.decoding import GREEDY, Sampling
 from transformer.inference.recompute import scoring
 from transformer.inference.word_attention import Words
 from transformer.model.attention import PLAIN, Scoring
+from transformer.settings.config import ModelConfig
 from ui import figures
 from ui.choices.head import origin
 from ui.components.attention_view import WHOLE_PAGE, cells_of

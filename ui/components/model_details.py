@@ -16,7 +16,7 @@ from transformer.attention_view.model_numbers import (
     products,
 )
 from transformer.attention_view.window import window
-from transformer.formatting import how_many
+from transformer.basics.formatting import how_many
 from transformer.inference.decoding import Step
 from transformer.inference.reading import Reading
 from ui import figures

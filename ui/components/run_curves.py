@@ -9,10 +9,10 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from transformer.attention_view.message import pack
-from transformer.formatting import enumerated
+from transformer.basics.formatting import enumerated
 from transformer.jobs import run_files
-from transformer.runs import guessing_loss
 from transformer.training.event_file import sentence
+from transformer.training.runs import guessing_loss
 from ui.components.scripts import HERE, component
 from ui.figures.loss import guessing_label
 from ui.figures.palette import CATEGORICAL

@@ -15,7 +15,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.attention_view.script_bundle import script
-from transformer.design import FONT
+from transformer.basics.design import FONT
 
 HERE = Path(__file__).parent / "js"
 SERVED = "HEADSUP_SCRIPTS_SERVED"  # set in the environment of a server that does

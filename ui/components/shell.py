@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from transformer.design import property_style
+from transformer.basics.design import property_style
 from ui.components.scripts import HERE, component
 from ui.page.link import go_to, open_view
 from ui.page.pages import EVERY_PAGE, HOME, menu

@@ -14,17 +14,17 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from transformer.attention_view.message import pack
-from transformer.config import Kind
-from transformer.folders import written_ns
-from transformer.formatting import shorten
+from transformer.basics.folders import written_ns
+from transformer.basics.formatting import shorten
+from transformer.checkpoints.openings import OPENINGS
 from transformer.jobs import run_files
 from transformer.measures.catalogue import BY_NAME
-from transformer.openings import OPENINGS
-from transformer.quick_tasks import QUICK
-from transformer.runs import guessing_loss
+from transformer.settings.config import Kind
+from transformer.settings.quick_tasks import QUICK
 from transformer.text.corpus_catalogue import find_source, published_loss
 from transformer.training.forming import Forming, Pinned
 from transformer.training.record import SAMPLES_FILE
+from transformer.training.runs import guessing_loss
 from ui.components.run_curves import curves_message
 from ui.components.scripts import HERE, component
 from ui.figures.loss import guessing_label

@@ -6,8 +6,8 @@ from html import escape
 
 import numpy as np
 
-from transformer.design import colour
-from transformer.formatting import how_many
+from transformer.basics.design import colour
+from transformer.basics.formatting import how_many
 from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
 from ui.figures.html_table import table, tag, token, tr
 from ui.figures.labels import axis_label, cell_label, head_label, part_of_one, plain_label

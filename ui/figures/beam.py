@@ -5,7 +5,7 @@ from math import exp
 
 import numpy as np
 
-from transformer.formatting import how_many, in_percent
+from transformer.basics.formatting import how_many, in_percent
 from ui.figures.frame import TEXT, Finished, axis, framed, picked_number
 from ui.figures.html_table import heading, numeric_table, tag, tr
 from ui.figures.labels import axis_label, plain_label, plotly_text

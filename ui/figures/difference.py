@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer.formatting import how_many
+from transformer.basics.formatting import how_many
 from ui.figures.attention import NUMBERED, WHERE, matrix, stripes
 from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
 from ui.figures.html_table import header_rows, heading, numeric_table, tag, tr

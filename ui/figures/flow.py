@@ -6,7 +6,7 @@ Plain values in, a JSON-like dictionary out, which ui/components/js/flow.js plac
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from transformer.formatting import how_many
+from transformer.basics.formatting import how_many
 from ui.figures.labels import plain_label
 from ui.figures.palette import CATEGORICAL, MUTED
 from ui.figures.probabilities import some_percent

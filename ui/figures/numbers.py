@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer.formatting import how_many
+from transformer.basics.formatting import how_many
 from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
 from ui.figures.labels import axis_label, plain_label
 from ui.figures.palette import CYCLIC, DIVERGING, colorscale, diverging_scale

@@ -1,7 +1,7 @@
 """Colours: one sequential ramp for every weight, and the few others that mean something."""
 import numpy as np
 
-from transformer.design import DESIGN, colour
+from transformer.basics.design import DESIGN, colour
 
 # From paper to ink in equal OKLab steps (lightness 0.98 to 0.21, mint through blue): the order survives every kind of
 # colour blindness and a grey printer.

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from transformer.formatting import in_percent
+from transformer.basics.formatting import in_percent
 from ui.figures.chart import Chart, chart_of, themed
 from ui.figures.labels import plain_label
 from ui.figures.palette import BAR, CATEGORICAL, MARK, MUTED, NEGATIVE

@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from transformer.formatting import how_many
+from transformer.basics.formatting import how_many
 from ui.figures.chart import Chart, chart_of, ground, ink_of, themed
 from ui.figures.frame import TEXT
 from ui.figures.labels import plain_label

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from transformer.basics.paths import ROOT, home
 from transformer.lessons.lesson import Lesson, LessonError
 from transformer.lessons.parsing import parse, read_file
-from transformer.paths import ROOT, home
 from ui.access import owners
 
 TOUR = "tour"

@@ -1,6 +1,6 @@
 """Feedback on answers, with the model's own numbers, as plain text."""
 
-from transformer.formatting import in_percent
+from transformer.basics.formatting import in_percent
 from transformer.lessons.answers import Answer, Cell, FreeText, NextToken, Number
 from ui.figures.labels import part_of_one, plain_label
 

@@ -4,11 +4,11 @@ import ast
 from collections.abc import Mapping
 from functools import cache
 
-from transformer.checkpoint import Checkpoint, CheckpointError
-from transformer.formatting import quote
+from transformer.basics.formatting import quote
+from transformer.basics.paths import ROOT
+from transformer.checkpoints.checkpoint import Checkpoint, CheckpointError
 from transformer.lessons.lesson import Stop
 from transformer.lessons.opened_link import Opened, Shows
-from transformer.paths import ROOT
 from ui.page.link import Field
 from ui.page.link import read as read_values
 from ui.page.pages import EVERY_PAGE, HOME, PAGES, Page

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from transformer.config import ModelConfig
+from transformer.settings.config import ModelConfig
 
 
 def _none(config: ModelConfig) -> bool:

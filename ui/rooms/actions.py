@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from transformer.formatting import quote
+from transformer.basics.formatting import quote
 from transformer.lessons.lesson import Stop
 from transformer.lessons.opened_link import Opened
 from transformer.rooms.ablation import ablate

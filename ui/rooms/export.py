@@ -5,12 +5,12 @@ from urllib.parse import urlencode
 
 import orjson
 
+from transformer.basics.spreadsheet import table
 from transformer.lessons.lesson import LINK, SENTENCES, STOPS
 from transformer.rooms.questions import KINDS, kind_of
 from transformer.rooms.questions.kind import SURE
 from transformer.rooms.room import Room, RoomError
 from transformer.rooms.store import Store
-from transformer.spreadsheet import table
 from ui.page.link import GLOBAL_PARAMS
 from ui.page.pages import HOME
 

@@ -10,7 +10,7 @@ import segno
 import streamlit as st
 from streamlit.net_util import get_internal_ip
 
-from transformer.paths import IS_CLONE
+from transformer.basics.paths import IS_CLONE
 from ui.state.event_log import ENABLED
 
 FRONT = "HEADSUP_FRONT"  # in the environment: the host that visitors come to; set by ui/server/serve.py

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from transformer.paths import home, places, version
+from transformer.basics.paths import home, places, version
 from transformer.rooms import clock
 from ui.server import upload_limits
 from ui.state.worker_counters import counters

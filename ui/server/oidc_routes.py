@@ -16,7 +16,7 @@ from starlette.routing import Route
 from streamlit.auth_util import build_logout_url
 from streamlit.web.server.starlette import starlette_auth_routes as streamlits
 
-from transformer.formatting import with_stop
+from transformer.basics.formatting import with_stop
 from ui.access import accounts, sign_in_settings, visitors
 from ui.access.sign_in_settings import REDIRECT, SignIn, current
 from ui.server.identity_middleware import IdentityMiddleware, sign_in_page

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from transformer.formatting import with_stop
+from transformer.basics.formatting import with_stop
 from transformer.rooms.room import new_key
 from transformer.rooms.store import Store
 from ui.server.simulated_phones import Lecturer, Phone, PhoneFigures, all_join

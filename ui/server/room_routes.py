@@ -26,7 +26,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from transformer.attention_view.message import pack
-from transformer.design import document_style, font_style
+from transformer.basics.design import document_style, font_style
 from transformer.rooms.room import (
     LEAD_SECONDS,
     MOST_JOINING,

@@ -76,14 +76,14 @@ def check_address(host: str, port: int) -> None:
         except (OSError, OverflowError) as error:
             if getattr(error, "errno", None) == errno.EADDRINUSE:
                 sys.exit(f"Port {port} is busy: choose another, or name none to get the next free one.")
-            from transformer.formatting import with_stop
+            from transformer.basics.formatting import with_stop
 
             sys.exit(f"Cannot serve on host {host}{f', port {port}' if port else ''}: {with_stop(error)}")
 
 
 def check_home() -> None:
     """Exits with one sentence if what is kept has no folder to be in."""
-    from transformer.paths import home
+    from transformer.basics.paths import home
 
     there = next((place for place in (home(), *home().parents) if place.exists()), None)
     if there is not None and not there.is_dir():
@@ -134,7 +134,7 @@ def prepare() -> None:
     """All that is done once before anybody is served, whether by this process or by others that it becomes."""
     import torch
 
-    from transformer.resource_errors import hold_little
+    from transformer.basics.resource_errors import hold_little
 
     gc.disable()  # nothing that is imported goes: looking through it again and again is a fifth of the start
     torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from transformer.design import document_style
+from transformer.basics.design import document_style
 from ui.access import accounts, visitors
 from ui.server.middleware import A_YEAR, set_cookie
 

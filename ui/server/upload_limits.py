@@ -13,8 +13,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime import Runtime, get_instance
 
-from transformer.formatting import size
-from transformer.resource_errors import give_back
+from transformer.basics.formatting import size
+from transformer.basics.resource_errors import give_back
 from ui.state.worker_counters import counters
 
 PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")

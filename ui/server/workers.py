@@ -91,7 +91,7 @@ def serve(args: argparse.Namespace) -> None:
         for one in held:
             one.close()
     alone.prepare()
-    from transformer.paths import version
+    from transformer.basics.paths import version
     from ui.access import visitors
     from ui.server import connections
     from ui.server.sign_in_routes import TeachersLink
@@ -132,7 +132,7 @@ def serve(args: argparse.Namespace) -> None:
 
 def open_checkpoints() -> None:
     """Open the checkpoints that come with the app, with what they learned from, once for all workers."""
-    from transformer.paths import ROOT as WHERE
+    from transformer.basics.paths import ROOT as WHERE
     from transformer.text.corpora import corpus
     from ui.state.caches import entries, opened
 
@@ -160,7 +160,7 @@ def hold(host: str, ports: Sequence[int]) -> socket.socket:
 
 def start_proxy(supervisor: "Supervisor", host: str, port: int, sockets: list[socket.socket], *,
                 framed: bool) -> None:
-    from transformer.paths import home
+    from transformer.basics.paths import home
     from ui.server import caddy
     from ui.server.serve import EVERYWHERE
 

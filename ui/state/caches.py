@@ -31,16 +31,25 @@ from transformer.analysis.masks import LearnedDigits, learn_digits
 from transformer.analysis.tensors import Change, Circuits, Summary, compare_weights, summarise
 from transformer.analysis.tensors import circuits as head_circuits
 from transformer.analysis.tuned_lens import TunedLens, read_tuned_lens
-from transformer.checkpoint import SNAPSHOTS, Checkpoint, CheckpointError, Description, describe, find, load, snapshots
-from transformer.held_out import held_out_sentences
-from transformer.paths import home, places
-from transformer.runs import find as find_runs
+from transformer.basics.paths import home, places
+from transformer.checkpoints.checkpoint import (
+    SNAPSHOTS,
+    Checkpoint,
+    CheckpointError,
+    Description,
+    describe,
+    find,
+    load,
+    snapshots,
+)
+from transformer.evaluation.held_out import held_out_sentences
+from transformer.evaluation.unfamiliar_text import FamiliarText, read_familiar
 from transformer.text.corpora import Corpus, LabelledCorpus, PairCorpus, corpus
 from transformer.training.curves import Curves
 from transformer.training.event_file import Event, events_stamp
 from transformer.training.events import known_events
 from transformer.training.forming import Forming, forming_stamp, read_forming, reread
-from transformer.unfamiliar_text import FamiliarText, read_familiar
+from transformer.training.runs import find as find_runs
 from ui.state.work_queue import POLL, Work, heavy
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two

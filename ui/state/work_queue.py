@@ -15,9 +15,9 @@ from contextlib import ExitStack, contextmanager
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import duration, how_many
-from transformer.resource_errors import give_back
+from transformer.basics.formatting import duration, how_many
+from transformer.basics.resource_errors import give_back
+from transformer.checkpoints.checkpoint import Checkpoint
 from ui.figures import markdown_text
 from ui.state.worker_counters import counters
 

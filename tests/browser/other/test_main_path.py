@@ -7,7 +7,7 @@ import pytest
 
 import transformer
 from tests.rooms.shown import picture_of
-from transformer.paths import ROOT
+from transformer.basics.paths import ROOT
 from transformer.rooms.room import ANSWER, OPEN, new_key
 from transformer.rooms.store import Store
 

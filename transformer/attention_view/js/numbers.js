@@ -54,7 +54,7 @@ export const figure = (value, most) =>
   most > 1 && most < 1e4 ? short(value) : plain(Number(value.toPrecision(2))).replace("0.", ".");
 
 // A probability to a tenth of a percent, to a hundredth where it would be none or all, and never a false 0 or 100; as
-// in_percent in transformer/formatting.py.
+// in_percent in transformer/basics/formatting.py.
 export function inPercent(value) {
   if (value === 0 || value === 1) return `${100 * value}%`;
   if (value < 0.0001) return "<0.01%";

@@ -5,13 +5,13 @@ BigScience Workshop 2022 (BLOOM), MosaicML 2023 (MPT), Almazrouei et al. 2023 (F
 
 from math import sqrt
 
-from transformer.config import PARTS
 from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.families.decoder import QKV, decoder_config, decoder_plan
 from transformer.huggingface.families.neox import grouped
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.plan import Names, Plan, in_layers, inside
 from transformer.huggingface.rotary_settings import reach, rotary_of
+from transformer.settings.config import PARTS
 
 MEGATRON = {  # linear maps of a layer, by the names that BLOOM and Falcon have from Megatron
     QKV: "self_attention.query_key_value", "attention.out_proj": "self_attention.dense",

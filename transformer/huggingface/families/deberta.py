@@ -6,7 +6,7 @@ from dataclasses import replace
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer.formatting import enumerated
+from transformer.basics.formatting import enumerated
 from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.families.bert import (
     LAYER,

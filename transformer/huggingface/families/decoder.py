@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from torch import Tensor
 
-from transformer.config import ModelConfig
 from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.plan import Names, Part, Plan, Take, checked, one_after_another, parts_of, present
+from transformer.settings.config import ModelConfig
 
 QKV = ("attention.q_proj", "attention.k_proj", "attention.v_proj")
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from transformer.config import ModelConfig, Rotary
 from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.families.decoder import QKV, decoder_config, decoder_plan
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.plan import Names, Part, Plan, in_layers, inside, parts_of, shapes_of
 from transformer.huggingface.rotary_settings import reach, rope_settings, rotary_of
+from transformer.settings.config import ModelConfig, Rotary
 
 CLASSES = {  # model_type -> how its classes begin
     "llama": "Llama", "mistral": "Mistral", "qwen2": "Qwen2", "qwen3": "Qwen3", "phi3": "Phi3", "gemma": "Gemma",

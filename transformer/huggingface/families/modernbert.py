@@ -3,13 +3,13 @@
 import re
 from dataclasses import replace
 
-from transformer.config import Rotary
 from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.families.bert import HEADS, LEFT_OUT, labels_of, left_of
 from transformer.huggingface.families.decoder import QKV
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.plan import Names, Plan, checked, in_layers, inside, parts_of, present
 from transformer.huggingface.rotary_settings import reach, rope_settings, rotary_of
+from transformer.settings.config import Rotary
 
 LAYER = {QKV: "attn.Wqkv", "attention.out_proj": "attn.Wo", ("feed_forward.gate", "feed_forward.up"): "mlp.Wi",
          "feed_forward.down": "mlp.Wo", "attention_norm": "attn_norm", "feed_forward_norm": "mlp_norm"}

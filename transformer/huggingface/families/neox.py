@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
-from transformer.config import PARTS
 from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.families.decoder import QKV, decoder_config, decoder_plan
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.plan import Names, Plan, Take, in_layers, inside
 from transformer.huggingface.rotary_settings import build_rotary, reach, rope_settings, rotary_of
+from transformer.settings.config import PARTS
 
 
 def grouped(groups: int, width: int) -> Callable[[int, Sequence[int]], Take]:

@@ -2,10 +2,10 @@
 
 import torch
 
-from transformer.config import PARTS
 from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.families.decoder import QKV, decoder_config, decoder_plan
 from transformer.huggingface.plan import Names, Part, Plan, in_layers, inside, parts_of, rows, shapes_of
+from transformer.settings.config import PARTS
 
 SKIPPED = 2  # rows of the table of positions before the first token's, unused since fairseq
 

@@ -1,5 +1,5 @@
 // Spellings and signs that a model has not learned, read as those that it has: what transformer/text/spelling.py does,
-// and what transformer/unfamiliar_text.py says of it.
+// and what transformer/evaluation/unfamiliar_text.py says of it.
 import { enumerated } from "./asked.js";
 
 const LETTERS = /[\p{L}\p{N}]+/gu;

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 from transformer.lessons.lesson import Stop
 from transformer.lessons.opened_link import Opened
 from transformer.rooms.questions.bars import Distribution, RowOfAttention

@@ -6,7 +6,7 @@ from functools import cached_property
 from math import fsum
 from typing import Any, ClassVar
 
-from transformer.formatting import brief
+from transformer.basics.formatting import brief
 from transformer.inference.decoding import Step
 from transformer.inference.reading import Reading
 from transformer.lessons.lesson import Question

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from transformer.checkpoint import Checkpoint
-from transformer.held_out import held_out_sentences
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.evaluation.held_out import held_out_sentences
 from transformer.lessons.opened_link import Opened, head_of
 from transformer.rooms.questions.cell import Cell
 from transformer.rooms.questions.choice import Choice

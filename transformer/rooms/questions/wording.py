@@ -5,7 +5,7 @@ from hashlib import sha256
 from math import inf, log
 from typing import Any
 
-from transformer.formatting import in_percent
+from transformer.basics.formatting import in_percent
 from transformer.lessons.opened_link import Row
 
 NATS = 0.1  # by which the first must lead the second, of log-probability or of the logarithm of a weight

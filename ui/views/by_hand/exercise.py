@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
+from transformer.basics.design import property_style
 from transformer.by_hand.exercises import Exercise, Matrix, written
 from transformer.by_hand.stages import ByHand
-from transformer.design import property_style
 from ui import figures
 from ui.components.scripts import component
 from ui.views.by_hand.matrices import NAMES, draw, numbers

@@ -25,7 +25,7 @@ from transformer.by_hand.experiments import (
 )
 from transformer.by_hand.stages import SCALES, ByHand, Settings
 from transformer.by_hand.trained import trained_head
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding import Step, start, steps
 from transformer.model.masks import additive, causal_mask
 from ui import figures

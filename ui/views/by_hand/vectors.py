@@ -8,7 +8,7 @@ import torch
 from streamlit.delta_generator import DeltaGenerator
 
 from transformer.by_hand.trained import TrainedHead, in_plane, trained_head
-from transformer.checkpoint import Description
+from transformer.checkpoints.checkpoint import Description
 from ui import figures
 from ui.choices.checkpoint import choose_checkpoint
 from ui.choices.head import head_controls, head_in_range, origin

@@ -11,8 +11,9 @@ from tempfile import TemporaryDirectory
 
 import streamlit as st
 
-from transformer.checkpoint import Description, describe, snapshots
-from transformer.formatting import how_many
+from transformer.basics.formatting import how_many
+from transformer.checkpoints.checkpoint import Description, describe, snapshots
+from transformer.checkpoints.weights import clean
 from transformer.huggingface.folder import read_json
 from transformer.huggingface.gguf_header import is_gguf
 from transformer.huggingface.importing import default_out, import_folder, import_model
@@ -21,8 +22,7 @@ from transformer.huggingface.training_steps import import_steps, name_of, number
 from transformer.intake.archive import MOST_FILES
 from transformer.intake.receiving import take_in
 from transformer.jobs.lock import file_lock
-from transformer.runs import LONGEST_NAME
-from transformer.weights import clean
+from transformer.training.runs import LONGEST_NAME
 from ui import figures
 from ui.access.owners import allowed, delete_checkpoint, me, refusal, require
 from ui.page.pages import PAGES, stepper_of

@@ -14,17 +14,17 @@ import orjson
 import streamlit as st
 
 from transformer.analysis.tensors import parameters_by_block, stored_tensors
-from transformer.checkpoint import CheckpointError, Description, open_tokenizers
-from transformer.config import ModelConfig
-from transformer.folders import size_of, written_ns
-from transformer.formatting import duration, how_many, size
+from transformer.basics.folders import size_of, written_ns
+from transformer.basics.formatting import duration, how_many, size
+from transformer.basics.paths import ROOT, home
+from transformer.checkpoints.checkpoint import CheckpointError, Description, open_tokenizers
 from transformer.huggingface.published_models import PUBLISHED
 from transformer.model.norms import NORMS
-from transformer.paths import ROOT, home
 from transformer.publishing.page import page as published_page
 from transformer.publishing.tokenizers import RUN, of_another_kind
 from transformer.publishing.weights import reasons_against
-from transformer.task import TASKS, does
+from transformer.settings.config import ModelConfig
+from transformer.settings.task import TASKS, does
 from transformer.text.corpus_catalogue import published_loss
 from ui import figures
 from ui.access.owners import without_home

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from transformer.analysis.tensors import neighbours
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from ui import figures
 from ui.choices.head import origin
 from ui.page.link import Field, quiet, text, whole

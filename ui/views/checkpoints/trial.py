@@ -3,9 +3,9 @@
 import streamlit as st
 
 from transformer.analysis.trial import Trial, try_sentences
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import shorten
-from transformer.held_out import held_out_sentences
+from transformer.basics.formatting import shorten
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.evaluation.held_out import held_out_sentences
 from transformer.text.corpus_catalogue import find_source
 from ui import figures
 from ui.choices.head import origin

@@ -8,12 +8,12 @@ import streamlit as st
 
 from transformer.analysis.difference import QualityChange, attention_distance, compare_quality, overlap, untrained_twin
 from transformer.attention_view.message import token_labels
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import how_many
-from transformer.held_out import held_out_sentences
+from transformer.basics.formatting import how_many
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.evaluation.held_out import held_out_sentences
 from transformer.inference.beam_search import translate
 from transformer.inference.reading import Reading, attend
-from transformer.task import does
+from transformer.settings.task import does
 from transformer.text.sides import sides_of
 from ui import figures
 from ui.choices.checkpoint import open_entry, pick_entry

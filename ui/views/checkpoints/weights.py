@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.tensors import StoredTensor, histogram, stored_tensors
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from ui import figures
 from ui.choices.head import head_controls, head_in_range, origin
 from ui.page.link import Field, quiet, switch

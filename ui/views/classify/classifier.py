@@ -11,8 +11,8 @@ from transformer.analysis.pooling import Pooling, pool
 from transformer.attention_view.message import Bar, Bars, Row, StepView
 from transformer.attention_view.selected import in_range
 from transformer.attention_view.window import LONGEST
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import how_many
+from transformer.basics.formatting import how_many
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.reading import Reading, attend
 from transformer.text.tokenizer import Piece
 from transformer.text.word_pieces import labelled

@@ -1,7 +1,7 @@
 """Example texts for an encoder, and what its corpus says of a text."""
 
-from transformer.checkpoint import Checkpoint
-from transformer.openings import CLASSES, Example, opening_of
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.checkpoints.openings import CLASSES, Example, opening_of
 from ui.choices.held_out_corpus import corpus_of
 from ui.state.caches import labelled
 from ui.views.classify.classifier import mask_of

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.checkpoint import CheckpointError, describe
+from transformer.checkpoints.checkpoint import CheckpointError, describe
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, alive, launch, log_tail, progress, stop
 from transformer.jobs.lock import file_lock
-from transformer.runs import guessing_loss
 from transformer.text.corpora import corpus
+from transformer.training.runs import guessing_loss
 from ui import figures
 from ui.access import owners, quotas, visitors
 from ui.page.plain_text import say_error

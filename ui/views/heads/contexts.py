@@ -21,12 +21,12 @@ from transformer.analysis.head_contexts import (
     score_heads,
 )
 from transformer.analysis.roles import HeadRoles
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
-from transformer.formatting import how_many
+from transformer.basics.formatting import how_many
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.word_attention import SIDES
 from transformer.measures.catalogue import BY_NAME
 from transformer.model.sites import label
+from transformer.settings.config import Kind
 from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.choices.head import head_controls, head_in_range, origin, plain_name

@@ -6,8 +6,8 @@ from functools import partial
 import streamlit as st
 
 from transformer.analysis.flow import EXPLAINED, TOP, Cut, Edge, Flow, Node, flow, update_writes
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import how_many
+from transformer.basics.formatting import how_many
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding import Candidate
 from transformer.model.sites import label
 from ui import figures

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from transformer.ablation_job import HeadEffects, launch, place, read
 from transformer.analysis.ablation import EXPLAINED, LOSS_OF_CLASSES, Head, all_heads, measure
-from transformer.checkpoint import Checkpoint, CheckpointError
-from transformer.formatting import duration, with_stop
-from transformer.held_out import held_out_sentences
+from transformer.basics.formatting import duration, with_stop
+from transformer.basics.spreadsheet import table_of
+from transformer.checkpoints.checkpoint import Checkpoint, CheckpointError
+from transformer.evaluation.held_out import held_out_sentences
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, log_tail, progress, stop
-from transformer.spreadsheet import table_of
+from transformer.studies.ablation_job import HeadEffects, launch, place, read
 from ui import figures
 from ui.access import owners, quotas, visitors
 from ui.choices.head import origin

@@ -12,7 +12,7 @@ from transformer.analysis.jacobian_lens import EXPLAINED_OF_SOURCE, PREDICTIONS,
 from transformer.analysis.lens import EXPLAINED, EXPLAINED_OF_CLASSES, PLAIN_SOURCE, Lens, read_layers, read_source
 from transformer.analysis.tuned_lens import EXPLAINED as TUNED
 from transformer.analysis.tuned_lens import TunedLens
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from ui import figures
 from ui.choices.head import caption_of, origin
 from ui.choices.held_out_corpus import readable, say_missing

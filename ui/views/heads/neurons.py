@@ -14,8 +14,8 @@ from transformer.analysis.neurons import (
     strongest_contexts,
     writes,
 )
-from transformer.checkpoint import Checkpoint
-from transformer.held_out import held_out_sentences
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.evaluation.held_out import held_out_sentences
 from transformer.inference.run import Run, run_ids
 from transformer.text.word_pieces import labelled
 from ui import figures

@@ -27,13 +27,13 @@ from transformer.analysis.patching import (
     run_again,
 )
 from transformer.analysis.token_inputs import TokenInputs, inputs_of_text
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
-from transformer.formatting import enumerated
+from transformer.basics.formatting import enumerated
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.checkpoints.openings import pairs_of
 from transformer.inference.decoding import steps
 from transformer.inference.prompts import prompt
 from transformer.model.sites import find_place, label
-from transformer.openings import pairs_of
+from transformer.settings.config import Kind
 from ui import figures
 from ui.choices.head import caption_of, origin, plain_name
 from ui.choices.text_box import as_learned

@@ -8,7 +8,7 @@ from typing import TypeVar
 import streamlit as st
 
 from transformer.analysis.token_inputs import TokenInputs, check_classes, inputs_of_step, inputs_of_text, inputs_up_to
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding import steps
 from transformer.inference.sampling import begun
 from transformer.model.changes import Change

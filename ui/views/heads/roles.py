@@ -11,13 +11,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from transformer.analysis.roles import BASELINES, SHORT, HeadRoles, read_weights, repeated
 from transformer.analysis.sample import Sentence, pad_sentences
-from transformer.checkpoint import Checkpoint
-from transformer.config import KINDS, Kind
-from transformer.formatting import how_many
+from transformer.basics.formatting import how_many
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.measures.catalogue import BY_NAME
 from transformer.measures.totals import ENOUGH
 from transformer.model.masks import allowed_keys
 from transformer.model.sites import label
+from transformer.settings.config import KINDS, Kind
 from transformer.text.tokenizer import Tokenizer
 from ui import figures
 from ui.choices.head import head_in_range, origin, plain_name

@@ -13,13 +13,13 @@ from torch import Tensor
 from transformer.analysis.alignment import WordAligner
 from transformer.analysis.roles import HeadRoles, measure_roles
 from transformer.analysis.sample import Sentence, read_texts
-from transformer.checkpoint import Checkpoint
-from transformer.folders import written_ns
-from transformer.formatting import how_many
-from transformer.held_out import held_out_sentences, piece_counts, word_aligner
+from transformer.basics.folders import written_ns
+from transformer.basics.formatting import how_many
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.checkpoints.openings import reads_examples
+from transformer.evaluation.held_out import held_out_sentences, piece_counts, word_aligner
 from transformer.inference.beam_search import translate
-from transformer.openings import reads_examples
-from transformer.roles_file import read_roles
+from transformer.studies.roles_file import read_roles
 from transformer.text.lines import lines_of
 from transformer.text.sides import sides_of
 from transformer.text.user_corpus import is_user_corpus

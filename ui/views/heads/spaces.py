@@ -26,11 +26,11 @@ from transformer.analysis.spaces import (
     umap,
 )
 from transformer.analysis.token_inputs import inputs_of_text
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
-from transformer.formatting import how_many
-from transformer.held_out import WINDOW
+from transformer.basics.formatting import how_many
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.evaluation.held_out import WINDOW
 from transformer.model.positions import POSITIONS
+from transformer.settings.config import Kind
 from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.choices.head import caption_of, head_controls, head_in_range, origin, plain_name

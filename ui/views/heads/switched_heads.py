@@ -9,14 +9,14 @@ import streamlit as st
 
 from transformer.analysis.ablation import EXPLAINED, Head, PathChange, all_heads, compare_paths, switch_heads
 from transformer.attention_view.message import token_labels
-from transformer.checkpoint import Checkpoint
-from transformer.config import KINDS, ModelConfig
-from transformer.formatting import how_many, in_percent
+from transformer.basics.formatting import how_many, in_percent
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.checkpoints.openings import reads_examples
 from transformer.inference.decoding import Step, steps
 from transformer.inference.reading import Reading, attend
 from transformer.model.changes import Change
 from transformer.model.sites import label
-from transformer.openings import reads_examples
+from transformer.settings.config import KINDS, ModelConfig
 from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.choices.head import caption_of, head_controls, head_in_range, origin, plain_name

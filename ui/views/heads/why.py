@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.analysis.ablation import Head
 from transformer.analysis.attribution import Attribution
 from transformer.analysis.why import EXPLAINED, TRIED, Removal, Story, Wrote, why
-from transformer.formatting import enumerated, how_many
+from transformer.basics.formatting import enumerated, how_many
 from transformer.model.changes import scale
 from transformer.model.sites import label
 from transformer.text.tokenizer import Tokenizer

@@ -2,8 +2,8 @@
 
 from transformer.attention_view.message import pack
 from transformer.attention_view.script_bundle import JS
-from transformer.openings import OPENINGS
-from transformer.paths import ROOT
+from transformer.basics.paths import ROOT
+from transformer.checkpoints.openings import OPENINGS
 from transformer.training.forming import Forming
 from transformer.training.recorded import SIDES
 from ui.components.scripts import component

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 import torch
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.prompts import check_length
 from transformer.text.batches import PairBatches
 from transformer.text.sides import sides_of

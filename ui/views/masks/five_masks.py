@@ -4,9 +4,9 @@ import streamlit as st
 import torch
 
 from transformer.analysis.masks import batch_masks
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.model.masks import apply_window
+from transformer.settings.config import Kind
 from ui import figures
 from ui.choices.head import origin
 from ui.page.presentation import chart_size, enlarged, presenting

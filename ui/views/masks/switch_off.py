@@ -8,8 +8,8 @@ import streamlit as st
 import torch
 
 from transformer.analysis.masks import DIGITS, LENGTH, ForcedReading, batch_masks, read_forced
-from transformer.checkpoint import Checkpoint
-from transformer.config import Kind
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.settings.config import Kind
 from ui import figures
 from ui.choices.head import head_controls, head_in_range, origin
 from ui.page.presentation import chart_size, columns, enlarged, presenting

@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from transformer.analysis.positions import moved_share, without_positions
 from transformer.attention_view.message import token_labels
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.beam_search import translate
 from transformer.inference.reading import Reading, attend
 from ui import figures

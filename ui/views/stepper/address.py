@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding_tree import DecodingTree
 from transformer.inference.sampling_settings import SETTINGS, SamplingSetting
 from ui.components.attention_view import selection_fields

@@ -15,8 +15,8 @@ from transformer.attention_view.decoding_parts import bars_of
 from transformer.attention_view.heads import Head
 from transformer.attention_view.message import Row, Selection, StepView, newest_row
 from transformer.attention_view.selected import in_range
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import in_percent
+from transformer.basics.formatting import in_percent
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.changed import Changes
 from transformer.inference.decoding import Sampling, Step
 from transformer.inference.decoding_tree import FORESEEN, Choice, DecodingTree, Progress, begin, go

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from transformer.checkpoint import Checkpoint
-from transformer.openings import quick_texts, reads_examples
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.checkpoints.openings import quick_texts, reads_examples
 from ui.figures import markdown_text
 from ui.page.plain_text import end_of
 from ui.page.presentation import presenting

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from transformer.attention_view.shared import SHARED
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.sampling_settings import SETTINGS, idle
 from ui.choices.about_model import show_about
 from ui.choices.checkpoint import choose_checkpoint

@@ -14,9 +14,8 @@ import streamlit as st
 
 from transformer.attention_view.message import Selection
 from transformer.attention_view.window import Window, window
-from transformer.checkpoint import Checkpoint
-from transformer.config import KINDS, Kind
-from transformer.formatting import how_many
+from transformer.basics.formatting import how_many
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.changed import Changes, parsed
 from transformer.inference.decoding import Step
 from transformer.inference.forward import Batch
@@ -25,6 +24,7 @@ from transformer.inference.reading import Reading
 from transformer.inference.sampling import Sampling
 from transformer.model.changes import Change, cut, force, replace, scale, uniform
 from transformer.model.sites import label
+from transformer.settings.config import KINDS, Kind
 from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.components.attention_view import change_selection

@@ -13,17 +13,17 @@ import streamlit as st
 import torch
 from streamlit.delta_generator import DeltaGenerator
 
-from transformer.config import ModelConfig, RunConfig, TrainConfig, read_settings
-from transformer.formatting import how_many
+from transformer.basics.formatting import how_many
 from transformer.jobs import checks, ray_cluster
 from transformer.jobs.launch import check_limit, launch, prepare
-from transformer.presets import ABOUT, PRESETS, preset
-from transformer.runs import LONGEST_NAME, check_name, free_name
-from transformer.sweeps import cells_of, written
-from transformer.task import LEARNED
+from transformer.settings.config import ModelConfig, RunConfig, TrainConfig, read_settings
+from transformer.settings.presets import ABOUT, PRESETS, preset
+from transformer.settings.task import LEARNED
 from transformer.text.corpora import is_available
 from transformer.text.lines import lines_of
 from transformer.training.memory_size import check_least
+from transformer.training.runs import LONGEST_NAME, check_name, free_name
+from transformer.training.sweeps import cells_of, written
 from ui.access import owners, quotas, visitors
 from ui.figures import markdown_text
 from ui.page.plain_text import say_error

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.checkpoint import describe, snapshots
-from transformer.config import KINDS
+from transformer.checkpoints.checkpoint import describe, snapshots
 from transformer.measures.catalogue import MEASURES
+from transformer.settings.config import KINDS
 from transformer.training.forming import Forming, forming_stamp
 from ui.choices.text_box import type_text
 from ui.components.training_screen import draw_screen

@@ -6,10 +6,10 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.jobs.launch import progress
-from transformer.runs import FILLED_IN, Run, describe, differences, differing, find, is_run, settings_of
-from transformer.sweeps import sweep_of, written
-from transformer.task import unit_of
+from transformer.settings.task import unit_of
 from transformer.text.corpus_catalogue import published_loss
+from transformer.training.runs import FILLED_IN, Run, describe, differences, differing, find, is_run, settings_of
+from transformer.training.sweeps import sweep_of, written
 from ui import figures
 from ui.access import accounts, visitors
 from ui.access.owners import shared

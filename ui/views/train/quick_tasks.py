@@ -4,8 +4,8 @@ from functools import partial
 
 import streamlit as st
 
-from transformer.quick_tasks import QUICK, Quick
-from transformer.runs import free_name
+from transformer.settings.quick_tasks import QUICK, Quick
+from transformer.training.runs import free_name
 from ui.access import owners
 from ui.choices.quick_picture import quick_picture
 from ui.figures import markdown_text

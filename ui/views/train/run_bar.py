@@ -7,14 +7,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.checkpoint import CheckpointError
-from transformer.checkpoint import describe as describe_checkpoint
-from transformer.folders import size_of
+from transformer.basics.folders import size_of
+from transformer.checkpoints.checkpoint import CheckpointError
+from transformer.checkpoints.checkpoint import describe as describe_checkpoint
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, progress, resume, stop
 from transformer.jobs.lock import file_lock
-from transformer.runs import Run, as_csv, check_name, delete, describe, free_name, promote, rename, to_keep
-from transformer.sweeps import sweep_of
+from transformer.training.runs import Run, as_csv, check_name, delete, describe, free_name, promote, rename, to_keep
+from transformer.training.sweeps import sweep_of
 from ui import figures
 from ui.access import owners, quotas
 from ui.page.link import go_to as open_page

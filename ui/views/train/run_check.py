@@ -8,11 +8,11 @@ import orjson
 import streamlit as st
 from pydantic import ValidationError
 
-from transformer.config import ModelConfig, RunConfig, TrainConfig
-from transformer.formatting import amount, duration, how_many, shorten, size
+from transformer.basics.formatting import amount, duration, how_many, shorten, size
 from transformer.jobs import checks
 from transformer.jobs.queue import record
-from transformer.presets import preset as find_preset
+from transformer.settings.config import ModelConfig, RunConfig, TrainConfig
+from transformer.settings.presets import preset as find_preset
 from transformer.training.check import pieces
 from ui import figures
 from ui.access import owners, quotas, visitors

@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from transformer.formatting import enumerated, how_many
+from transformer.basics.formatting import enumerated, how_many
 from transformer.jobs.launch import stop
-from transformer.runs import FILLED_IN, Run, delete, differing
-from transformer.sweeps import written
+from transformer.training.runs import FILLED_IN, Run, delete, differing
+from transformer.training.sweeps import written
 from ui.access import owners, visitors
 from ui.choices.held_out_corpus import corpus_name
 from ui.figures import markdown_text

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.formatting import duration, how_many, size
+from transformer.basics.formatting import duration, how_many, size
 from transformer.jobs import run_files
 from transformer.jobs.launch import log_tail
 from transformer.jobs.queue import before, record
-from transformer.runs import Run, check_name, describe
-from transformer.task import unit_of
+from transformer.settings.task import unit_of
 from transformer.text.corpus_catalogue import published_loss
 from transformer.training.record import SAMPLES_FILE
+from transformer.training.runs import Run, check_name, describe
 from ui import figures
 from ui.access import owners
 from ui.choices.held_out_corpus import corpus_name

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer import checkpoint, runs
-from transformer.folders import size_of, written_ns
-from transformer.formatting import size
+from transformer.basics.folders import size_of, written_ns
+from transformer.basics.formatting import size
+from transformer.checkpoints import checkpoint
 from transformer.jobs import launch
 from transformer.jobs.queue import RECORD
+from transformer.training import runs
 from ui import figures
 from ui.access import owners, quotas, visitors
 from ui.access.owners import delete_checkpoint

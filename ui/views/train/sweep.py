@@ -10,12 +10,12 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from transformer import sweeps as library
-from transformer.config import ModelConfig, TrainConfig
-from transformer.formatting import how_many
-from transformer.presets import preset as find_preset
-from transformer.runs import Run, describe, settings_of
-from transformer.sweeps import MOST_RUNS, MOST_SETTINGS, Sweep, check_cells, read_values, written
+from transformer.basics.formatting import how_many
+from transformer.settings.config import ModelConfig, TrainConfig
+from transformer.settings.presets import preset as find_preset
+from transformer.training import sweeps as library
+from transformer.training.runs import Run, describe, settings_of
+from transformer.training.sweeps import MOST_RUNS, MOST_SETTINGS, Sweep, check_cells, read_values, written
 from ui import figures
 from ui.access import owners, quotas, visitors
 from ui.page.plain_text import say_error

@@ -11,7 +11,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.beam_search import translate
 from transformer.model.models import Transformer
 from transformer.text.augmentation import without_mark

@@ -6,7 +6,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-HERE = Path(__file__).parent / "attention_view" / "js"
+HERE = Path(__file__).parents[1] / "attention_view" / "js"
 DESIGN = json.loads((HERE / "design.json").read_text("utf-8"))
 FONT = HERE.parent / "fonts" / "heads_up_sans" / "heads_up_sans.woff2"
 

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from transformer.checkpoint import Checkpoint
-from transformer.formatting import amount, duration
+from transformer.basics.formatting import amount, duration
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.jobs.run_files import is_number
-from transformer.task import LEARNED
+from transformer.settings.task import LEARNED
 from transformer.text.corpora import corpus
 from transformer.text.corpus_catalogue import find_source
 

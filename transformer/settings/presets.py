@@ -1,6 +1,6 @@
 """Named configurations, each at the full size it names, and what is said of each."""
 
-from transformer.config import ModelConfig, RunConfig, TrainConfig
+from transformer.settings.config import ModelConfig, RunConfig, TrainConfig
 
 _PAPER = {"d_model": 512, "n_heads": 8, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 2048, "vocab_size": 8_000,
           "max_len": 256, "dropout": 0.1, "activation": "relu", "positions": "sinusoidal"}

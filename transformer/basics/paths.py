@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-LIBRARY = Path(__file__).resolve().parent
+LIBRARY = Path(__file__).resolve().parents[1]
 PACKAGE = "headsup-attention"  # its name on the package index
 _WHEEL = LIBRARY.parent / "headsup"  # where a wheel puts all but the library
 ROOT = _WHEEL if (_WHEEL / "app.py").is_file() else LIBRARY.parent  # of app.py, pages, ui and checkpoints

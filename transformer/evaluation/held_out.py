@@ -9,7 +9,7 @@ from torch import Tensor
 
 from transformer.analysis.alignment import WordAligner, words
 from transformer.analysis.sample import Sentence, sentence_of_ids, sentence_with_class, sentence_with_target
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus, corpus, drawn, is_available, passages
 from transformer.text.corpus_catalogue import PAIRS, TEXT, Form, corpus_choices
 

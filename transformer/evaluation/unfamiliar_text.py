@@ -17,12 +17,12 @@ from pathlib import Path
 
 import orjson
 
-from transformer.checkpoint import Checkpoint
-from transformer.folders import FAMILIAR
-from transformer.formatting import enumerated
-from transformer.held_out import corpus_of
+from transformer.basics.folders import FAMILIAR
+from transformer.basics.formatting import enumerated
+from transformer.basics.resource_errors import os_errors
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.evaluation.held_out import corpus_of
 from transformer.inference.decoding import Step, steps
-from transformer.resource_errors import os_errors
 from transformer.text.augmentation import MOST_JOINED
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
 from transformer.text.spelling import learned_spellings, respell

@@ -12,11 +12,11 @@ import numpy as np
 import orjson
 import torch
 
-from transformer.config import ModelConfig, Precision
-from transformer.folders import is_no_file
-from transformer.formatting import brief
+from transformer.basics.folders import is_no_file
+from transformer.basics.formatting import brief
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
+from transformer.settings.config import ModelConfig, Precision
 
 LARGEST_HEADER = 4_000_000  # bytes; GPT-2 XL's has 60,000
 MOST_TENSORS, MOST_AXES = 10_000, 8  # a model of 96 + 96 layers has 4,040 tensors

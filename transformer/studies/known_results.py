@@ -27,15 +27,15 @@ from transformer.analysis.lens import read_layers
 from transformer.analysis.patching import estimate, patch_heads, patch_positions, read_pair
 from transformer.analysis.token_inputs import inputs_of_text
 from transformer.analysis.tuned_lens import read_tuned_lens
-from transformer.checkpoint import Checkpoint, describe, find, load
-from transformer.formatting import how_many
-from transformer.held_out import held_out_sentences
+from transformer.basics.formatting import how_many
+from transformer.basics.paths import home, places
+from transformer.checkpoints.checkpoint import Checkpoint, describe, find, load
+from transformer.checkpoints.openings import pairs_of
+from transformer.evaluation.held_out import held_out_sentences
 from transformer.inference.beam_search import translate
 from transformer.inference.run import Run, run_ids
 from transformer.model.attention import repeat_for_queries
-from transformer.openings import pairs_of
-from transformer.paths import home, places
-from transformer.presets import preset
+from transformer.settings.presets import preset
 from transformer.training.events import head_measures
 from transformer.training.trainer import train
 

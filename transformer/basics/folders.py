@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from transformer.resource_errors import os_errors
+from transformer.basics.resource_errors import os_errors
 
 # Measured of a checkpoint once it is there, and not of its manifest, so that the id stays as it is:
 ROLES = "roles.json"  # what its heads do

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from transformer.checkpoint import Checkpoint, Description
-from transformer.quick_tasks import QUICK
+from transformer.checkpoints.checkpoint import Checkpoint, Description
+from transformer.settings.quick_tasks import QUICK
 from transformer.text.corpus_catalogue import find_source
 
 LONGEST = 60  # characters of a label

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from transformer.config import ModelConfig
+from transformer.settings.config import ModelConfig
 
 
 @dataclass(frozen=True, kw_only=True)

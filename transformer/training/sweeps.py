@@ -14,11 +14,11 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from transformer.config import ModelConfig, RunConfig, TrainConfig, read_settings
 from transformer.jobs import ray_cluster, run_files
 from transformer.jobs.launch import launch, progress
 from transformer.jobs.queue import record
-from transformer.runs import LONGEST_NAME, check_name, find
+from transformer.settings.config import ModelConfig, RunConfig, TrainConfig, read_settings
+from transformer.training.runs import LONGEST_NAME, check_name, find
 
 FILE = "sweep.json"  # in the folder of each of its runs
 MOST_SETTINGS, MOST_RUNS = 2, 24

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from transformer.config import Kind
+from transformer.settings.config import Kind
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,18 +19,18 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from transformer import data_frames
 from transformer.analysis.ablation import SWITCHES, Head, Measurement, all_heads, effects, measure
-from transformer.checkpoint import Checkpoint, describe
-from transformer.config import ModelConfig
-from transformer.formatting import brief
-from transformer.held_out import corpus_of, held_out_sentences
+from transformer.basics import data_frames
+from transformer.basics.formatting import brief
+from transformer.basics.resource_errors import in_words
+from transformer.checkpoints.checkpoint import Checkpoint, describe
+from transformer.evaluation.held_out import corpus_of, held_out_sentences
 from transformer.jobs import run_files
 from transformer.jobs.launch import ASKED_TO_STOP, alive, start
 from transformer.jobs.lock import alone
 from transformer.jobs.process import identify
 from transformer.jobs.queue import RECORD, StopFlag, locked
-from transformer.resource_errors import in_words
+from transformer.settings.config import ModelConfig
 from transformer.text.user_corpus import is_user_corpus
 
 JOB, BASELINE, ROWS = "job.json", "baseline.json", "heads.jsonl"

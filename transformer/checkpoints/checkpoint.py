@@ -15,16 +15,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import nn
 
-from transformer.config import ModelConfig, Precision, TrainConfig
-from transformer.diagram.drawing import Diagram, architecture
-from transformer.folders import is_no_file, sha256, whole_folder
-from transformer.json_depth import is_shallow
-from transformer.model.models import Transformer
-from transformer.paths import of_name
-from transformer.text import tokenizer as tokenizers
-from transformer.text.corpus_catalogue import find_source
-from transformer.text.tokenizer_files import TOKENIZER_FILES, tokenizers_of
-from transformer.weights import (
+from transformer.basics.folders import is_no_file, sha256, whole_folder
+from transformer.basics.json_depth import is_shallow
+from transformer.basics.paths import of_name
+from transformer.checkpoints.weights import (
     PRECISIONS,
     Refused,
     StoredTensor,
@@ -35,6 +29,12 @@ from transformer.weights import (
     read_header,
     sort_metadata,
 )
+from transformer.diagram.drawing import Diagram, architecture
+from transformer.model.models import Transformer
+from transformer.settings.config import ModelConfig, Precision, TrainConfig
+from transformer.text import tokenizer as tokenizers
+from transformer.text.corpus_catalogue import find_source
+from transformer.text.tokenizer_files import TOKENIZER_FILES, tokenizers_of
 
 FORMAT = 1
 LARGEST_JSON = 4_000_000  # bytes

@@ -209,7 +209,7 @@ class ModelConfig(Config, frozen=True):
 
     @property
     def task(self) -> Task:
-        """What the model is for; `transformer.task.TASKS` says what follows from it."""
+        """What the model is for; `transformer.settings.task.TASKS` says what follows from it."""
         if self.decoder_layers:
             return "translation" if self.encoder_layers else "text"
         return "reads" if self.head else "classes"

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from transformer.config import ModelConfig, TrainConfig
-from transformer.folders import TOLD, written_ns
+from transformer.basics.folders import TOLD, written_ns
+from transformer.basics.resource_errors import said
+from transformer.basics.spreadsheet import table_of
 from transformer.jobs import ray_cluster, run_files
 from transformer.jobs.launch import Progress, alive, progress
 from transformer.jobs.queue import locked, record, ticket
-from transformer.resource_errors import said
-from transformer.spreadsheet import table_of
+from transformer.settings.config import ModelConfig, TrainConfig
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -188,7 +188,7 @@ def metrics(folder: Path | str) -> "DataFrame":
     `gpu_util` and `peak_share` (0 to 1), `gpu_memory` and `gpu_memory_total` in bytes. Raises ValueError for a folder
     without metrics.
     """
-    from transformer.data_frames import pandas
+    from transformer.basics.data_frames import pandas
 
     path = Path(folder) / "metrics.jsonl"
     if not path.is_file():
@@ -265,7 +265,7 @@ def differences(folders: Iterable[Path | str]) -> "DataFrame":
     A setting that a run has not chosen yet, as the size of its vocabulary while it is queued, is None. Raises
     ValueError for a folder that is not a run.
     """
-    from transformer.data_frames import pandas
+    from transformer.basics.data_frames import pandas
 
     settings = {folder.name: settings_of(folder) for folder in _runs(folders)}
     names = differing(settings.values())
@@ -281,7 +281,7 @@ def compare(folders: Iterable[Path | str]) -> "DataFrame":
     translations without a wrong token; `seconds` of training, `device`, `started` in seconds since 1970; then a column
     for each setting. What a run does not have is None or NaN. Raises ValueError for a folder that is not a run.
     """
-    from transformer.data_frames import pandas
+    from transformer.basics.data_frames import pandas
 
     rows = []
     for folder in _runs(folders):
@@ -322,8 +322,8 @@ def promote(folder: Path, out: Path, *, processor: str) -> Path:
     `headsup export` does the same and measures it on the test split first. Raises ValueError if the run has saved
     nothing yet, `out` exists, or there is no room for it.
     """
-    from transformer import checkpoint
-    from transformer.model_card import model_card
+    from transformer.checkpoints import checkpoint
+    from transformer.training.model_card import model_card
 
     kept = to_keep(folder)
     if kept is None:

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from transformer.analysis.roles import HeadRoles
 from transformer.analysis.sample import Sentence, sentence_of_ids, sentence_with_class, sentence_with_target
-from transformer.checkpoint import LARGEST_JSON, Checkpoint
-from transformer.config import Kind
-from transformer.folders import ROLES
-from transformer.held_out import held_out_sentences
+from transformer.basics.folders import ROLES
+from transformer.basics.resource_errors import os_errors
+from transformer.checkpoints.checkpoint import LARGEST_JSON, Checkpoint
+from transformer.evaluation.held_out import held_out_sentences
 from transformer.measures.catalogue import measures_of
-from transformer.resource_errors import os_errors
+from transformer.settings.config import Kind
 from transformer.text.corpus_catalogue import find_source
 from transformer.text.user_corpus import is_user_corpus
 

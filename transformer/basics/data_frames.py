@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from torch import Tensor
 
-    from transformer.checkpoint import Checkpoint
-    from transformer.config import Kind
+    from transformer.checkpoints.checkpoint import Checkpoint
+    from transformer.settings.config import Kind
 
 MOST = 10_000_000  # rows of a table, each of at most 28 bytes where it is of attention
 

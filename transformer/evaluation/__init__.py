@@ -1,0 +1,1 @@
+"""The quality of a model on text that it has not learned from."""

@@ -1,0 +1,1 @@
+"""What a model and its training are made with: tasks, sizes, presets."""
