@@ -78,7 +78,7 @@ export function paintCaption(context, lines, theme, top = 0) {
   });
 }
 
-// Rows of texts and numbers under the lines of a caption, for spreadsheets: as transformer/basics/spreadsheet.py does it.
+// Rows of texts and numbers under the lines of a caption, for spreadsheets: as basics/spreadsheet.py does it.
 export function csvFile(caption, rows) {
   const above = caption.map((line) => `# ${uncomputed(line.replace(/\s+/g, " "))}`);
   const lines = [...above, ...rows.map((row) => row.map(cellText).join(","))];
