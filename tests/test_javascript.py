@@ -230,14 +230,35 @@ def test_every_module_is_one_script_with_what_it_imports():
         assert json.loads(said.stdout) == []
 
 
-def test_two_modules_may_not_declare_one_name_nor_import_each_other(tmp_path):
+def run_of(text: str, folder: Path) -> list[str]:
+    """The lines that a script prints."""
+    (folder / "whole.mjs").write_text(text)
+    return subprocess.run([NODE, "whole.mjs"], cwd=folder, capture_output=True, text=True, timeout=60,
+                          check=True).stdout.splitlines()
+
+
+def test_modules_that_import_each_other_or_what_is_not_exported_are_no_script(tmp_path):
     (tmp_path / "one.js").write_text('import { b } from "./two.js";\nexport const a = b;\n')
-    (tmp_path / "two.js").write_text("export const b = 1;\nconst a = 2;\n")
-    with pytest.raises(ValueError, match=r"one\.js is made of modules of which two declare a"):
-        script(tmp_path / "one.js")
     (tmp_path / "two.js").write_text('import { a } from "./one.js";\nexport const b = a;\n')
     with pytest.raises(ValueError, match="import each other"):
         script(tmp_path / "one.js")
+    (tmp_path / "two.js").write_text("const b = 1;\nexport const c = b;\n")
+    with pytest.raises(ValueError, match=r"one\.js imports b, which two\.js does not export"):
+        script(tmp_path / "one.js")
+    (tmp_path / "two.js").write_text("export let b = 1;\n")
+    with pytest.raises(ValueError, match=r"two\.js exports b, which may change"):
+        script(tmp_path / "one.js")
+
+
+@needs_node
+def test_modules_that_declare_the_same_names_each_have_their_own(tmp_path):
+    (tmp_path / "one.js").write_text('import { b, c as other } from "./two.js";\nimport { c } from "./three.js";\n'
+                                     'const a = "one";\nfunction say() {\n  return [a, b(), other, c];\n}\n'
+                                     'console.log(say().join());\n')
+    (tmp_path / "two.js").write_text('import { a } from "./three.js";\nconst say = () => a;\nexport const b = say;\n'
+                                     'export const c = "two";\n')
+    (tmp_path / "three.js").write_text('export const a = "three";\nexport const c = a;\nfunction say() {}\nsay();\n')
+    assert run_of(script(tmp_path / "one.js"), tmp_path) == ["one,three,two,three"]
 
 
 def test_a_style_comes_as_text_and_only_the_module_asked_for_exports(tmp_path):
@@ -246,7 +267,8 @@ def test_a_style_comes_as_text_and_only_the_module_asked_for_exports(tmp_path):
     (tmp_path / "one.css").write_text('a { content: "é"; }\n')
     (tmp_path / "two.js").write_text("export const b = 1;\n")
     assert script(tmp_path / "one.js") == (
-        'const STYLE = "a { content: \\"\\u00e9\\"; }\\n";\nconst b = 1;\nexport const a = [\nSTYLE,\nb,\n];\n')
+        'const $0 = "a { content: \\"\\u00e9\\"; }\\n";\nconst $1 = (() => {\nconst b = 1;\nreturn { b };\n})();\n'
+        "const STYLE = $0;\nconst { b } = $1;\nexport const a = [\nSTYLE,\nb,\n];\n")
 
 
 def test_a_text_of_several_lines_keeps_what_looks_like_a_comment_or_an_indent(tmp_path):
@@ -267,23 +289,27 @@ export const say = () => [twice(), quoted('"`')];
     assert "why" not in text and "it's so" not in text and "\n  return" not in text
     if NODE is None:
         return
-    (tmp_path / "whole.mjs").write_text(text + "console.log(JSON.stringify(say()));\n")
-    said = subprocess.run([NODE, "whole.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
-    assert json.loads(said.stdout) == ["a {\n  b: 1;\n//c\n}", '""']
+    (said,) = run_of(text + "console.log(JSON.stringify(say()));\n", tmp_path)
+    assert json.loads(said) == ["a {\n  b: 1;\n//c\n}", '""']
 
 
+@needs_node
 def test_what_others_have_written_gives_its_exports_under_their_names_wherever_it_is_kept(tmp_path):
     other = tmp_path / "js" / "vendor" / "other" / "other.js"
     other.parent.mkdir(parents=True)
-    other.write_text("const a=1,b=2;export{a as first,b};\n")
-    (tmp_path / "js" / "one.js").write_text('import { first } from "./vendor/other/other.js";\nconst own = first;\n')
-    assert script(tmp_path / "js" / "one.js").startswith("const { first, b } = (() => {\nconst a=1,b=2;")
+    other.write_text("const a=1,b=2,c=3;export{a as first,b,c as default};\n")
+    (tmp_path / "js" / "one.js").write_text('import { default as whole, first } from "./vendor/other/other.js";\n'
+                                            "console.log(first + whole);\n")
+    text = script(tmp_path / "js" / "one.js")
+    assert "\nconst a=1,b=2,c=3;\n" in text and run_of(text, tmp_path) == ["4"]
 
 
 def test_what_an_imported_module_is_as_a_component_of_its_own_stays_behind(tmp_path):
     (tmp_path / "one.js").write_text('import { b } from "./two.js";\nb();\n')
     (tmp_path / "two.js").write_text("export default function component() {}\nexport function b() {}\n")
-    assert script(tmp_path / "one.js") == "function component() {}\nfunction b() {}\nb();\n"
+    assert script(tmp_path / "one.js") == (
+        "const $0 = (() => {\nfunction component() {}\nfunction b() {}\nreturn { b };\n})();\n"
+        "const { b } = $0;\nb();\n")
 
 
 def test_what_is_imported_later_comes_from_its_address_or_not_at_all(tmp_path):
@@ -295,7 +321,7 @@ def test_what_is_imported_later_comes_from_its_address_or_not_at_all(tmp_path):
     assert "Promise.reject" in script(tmp_path / "one.js")
 
 
-def test_what_comes_along_is_there_when_it_is_imported_later_in_a_scope_of_its_own(tmp_path):
+def test_what_comes_along_is_there_when_it_is_imported_later(tmp_path):
     (tmp_path / "one.js").write_text('import { count } from "./count.js";\nconst a = "outside";\n'
                                      'console.log(a, count());\n'
                                      'import("./two.js").then(({ b }) => console.log(b(), count()));\n')
@@ -306,12 +332,7 @@ def test_what_comes_along_is_there_when_it_is_imported_later_in_a_scope_of_its_o
     text = script(tmp_path / "one.js", along=["./two.js"])
     assert text.count("let counted") == 1 and "import(" not in text
     if NODE is not None:
-        (tmp_path / "whole.mjs").write_text(text)
-        said = subprocess.run([NODE, "whole.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
-        assert said.stdout.splitlines() == ["outside 1", "[ 'inside', 2 ] 3"]
-    (tmp_path / "three.js").write_text('export const a = 1;\nconst count = 2;\n')
-    with pytest.raises(ValueError, match=r"two\.js imports count from outside the modules of two\.js"):
-        script(tmp_path / "one.js", along=["./two.js"])
+        assert run_of(text, tmp_path) == ["outside 1", "[ 'inside', 2 ] 3"]
 
 
 @each_row("entry", [*JS.glob("*.js"), *HERE.glob("*.js"), *ROOM])

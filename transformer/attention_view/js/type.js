@@ -2,7 +2,11 @@
 import DESIGN from "#view/design.json";
 
 export const FONT = DESIGN.font;
-export const { small: SMALL, body: BODY, large: LARGE, title: TITLE, display: DISPLAY } = DESIGN.type; // px
+export const SMALL = DESIGN.type.small; // px, as all of these
+export const BODY = DESIGN.type.body;
+export const LARGE = DESIGN.type.large;
+export const TITLE = DESIGN.type.title;
+export const DISPLAY = DESIGN.type.display;
 
 const USED = [400, DESIGN.bold].map((weight) => `${weight} ${SMALL}px ${FONT}`);
 
