@@ -16,29 +16,32 @@ from pathlib import Path
 
 JS = Path(__file__).parent / "js"
 EXPORTED = re.compile(r"^export (?:const|(?:async )?function\*?|class) (\w+)", re.MULTILINE)
+EXPORT = re.compile(r"^export (?:default )?", re.MULTILINE)
 CHANGES = re.compile(r"^export let (\w+)", re.MULTILINE)
 IMPORT = re.compile(r'^import (?:\{(?P<names>[\w\s,]*)\}|(?P<text>\w+)) from "(?P<source>[^"]+)";\n', re.MULTILINE)
 LATER = re.compile(r'\bimport\("(?P<source>(?:#view|\.)/[^"]+)"\)')
 NOWHERE = 'Promise.reject(new Error("This needs the server of the app, which `headsup app` starts."))'
 
 EXPORTS = re.compile(r"export\s*\{([^}]*)\};?\s*$")
-# comments and indents; quoted text and patterns are taken first, for inside them these are text
-SPARE = re.compile(r"""(`(?:\\.|[^`\\])*`|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|/\*.*?\*/
+# comments, indents and idle line ends; quoted text and patterns are taken first, for inside them these are text
+SPARE = re.compile(r"""(`(?:\\.|[^`\\])*`|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'
                         |(?<=[(,=:!&|?])[ ]*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\[\\\n])+/)
-                       |^[ ]*//[^\n]*\n|^[ ]+""", re.MULTILINE | re.DOTALL | re.VERBOSE)
+                       |/\*.*?\*/[ ]*|^[ ]*//[^\n]*\n|[ ]+//[^\n]*$|^[ ]+|^\n|(?<=[{(\[,;])\n(?!\Z)""",
+                   re.MULTILINE | re.DOTALL | re.VERBOSE)
 
-SPARE_STYLE = re.compile(r"/\*.*?\*/\n?|^ +", re.MULTILINE | re.DOTALL)  # of which no quoted text has any
+SPARE_STYLE = re.compile(r"/\*.*?\*/\n?|^ +|(?<=[{};,])\n", re.MULTILINE | re.DOTALL)  # of which no quoted text has any
 
 Address = Callable[[Path], str]  # of a module that is imported only once it is needed, where a browser fetches it
+Later = Callable[[Path], str]    # what stands for such an import
 
 
 @dataclass(frozen=True)
 class Module:
     """A file as a script needs it."""
 
-    own: str                           # its text without comments, indents and imports
-    imports: dict[Path, list[str]]     # of each that it imports, what it takes: `{ a: b }`, or a name for the whole
-    exports: dict[str, str]            # with the names that they have in here
+    own: str                        # its text without imports
+    imports: dict[Path, list[str]]  # of each that it imports, what it takes: `{a,b:c}`, or a name for the whole
+    exports: dict[str, str]         # with the names that they have in here
 
 
 def script(entry: Path, address: Address | None = None, *, along: Collection[str] = ()) -> str:
@@ -59,24 +62,42 @@ def script(entry: Path, address: Address | None = None, *, along: Collection[str
         return f'import("{address(path)}")' if address else NOWHERE
 
     modules: dict[Path, Module] = {}
+    for path in (*_read(entry).imports, *brought):
+        _collect(path, (), modules)
+    taken = _taken(entry, modules) | {path: {*modules[path].exports} for path in brought}
     names: dict[Path, str] = {}  # of the constants with what the modules export
 
-    def scopes(path: Path) -> str:
+    def scopes(path: Path, names: dict[Path, str]) -> str:
         """The scopes of a module and of all that it imports, in their order, but for those that are there."""
-        _collect(path, (), modules)
-        own = [path for path in modules if path not in names]
-        names.update((path, f"${at}") for at, path in enumerate(own, len(names)))
-        return "".join(_scope(path, modules[path], names, later) for path in own)
+        if path in names:
+            return ""
+        before = "".join(scopes(other, names) for other in modules[path].imports)
+        names[path] = f"${len(names)}"
+        return before + _scope(path, modules[path], taken[path], names, later)
 
-    whole = _read(entry)
-    needed = "".join(map(scopes, whole.imports))
-    parts = [f"let {name}$;\nconst {name} = () => ({name}$ ??= (() => {{\n"
-             f"{scopes(path)}return {names[path]};\n}})());\n" for path, name in brought.items()]
-    return needed + "".join(parts) + _body(entry, whole, names, later)
+    parts = [scopes(path, names) for path in _read(entry).imports]
+    for path, name in brought.items():
+        inner = dict(names)
+        parts.append(f"let {name}$;\nconst {name}=()=>({name}$??=(()=>{{\n"
+                     f"{scopes(path, inner)}return {inner[path]}}})());\n")
+    return "".join(parts) + _body(entry, _read(entry), names, later, exports=True)
+
+
+def _taken(entry: Path, modules: Mapping[Path, Module]) -> dict[Path, set[str]]:
+    """What others take of each module. Raises ValueError where one does not export it."""
+    taken: dict[Path, set[str]] = {path: set() for path in modules}
+    for path, module in {**modules, entry: _read(entry)}.items():
+        for other, each in module.imports.items():
+            wanted = {name for one in each if other.suffix == ".js" for name in re.findall(r"(\w+)(?::\w+)?", one)}
+            if missing := wanted - modules[other].exports.keys():
+                raise ValueError(f"{path.name} imports {', '.join(sorted(missing))}, "
+                                 f"which {other.name} does not export")
+            taken[other] |= wanted
+    return taken
 
 
 def _collect(path: Path, above: tuple[Path, ...], modules: dict[Path, Module]) -> None:
-    """Put a module after all that it imports, each once, and see that they export what is taken."""
+    """Put a module after all that it imports, each once."""
     if path in above:
         raise ValueError(f"{path.name} and {above[-1].name} import each other")
     if path in modules:
@@ -93,7 +114,6 @@ def _read(path: Path) -> Module:
 
 @lru_cache(maxsize=512)
 def _parsed(path: Path, text: str) -> Module:
-    """A module of many scripts is gone through once."""
     if path.suffix != ".js":
         value = json.loads(text) if path.suffix == ".json" else SPARE_STYLE.sub("", text)
         return Module(json.dumps(value), {}, {})
@@ -104,30 +124,32 @@ def _parsed(path: Path, text: str) -> Module:
         raise ValueError(f"{path.name} exports {', '.join(changes)}, which may change: export a function instead")
     imports: dict[Path, list[str]] = {}
     for line in IMPORT.finditer(text):
-        names = re.sub(r" as ", ": ", " ".join((line["names"] or "").split()).rstrip(","))
-        imports.setdefault(_beside(path, line["source"]), []).append(line["text"] or f"{{ {names} }}")
-    own = SPARE.sub(lambda found: found[1] or "", IMPORT.sub("", text))
-    return Module(own, imports, {name: name for name in EXPORTED.findall(text)})
+        names = ",".join(name.strip().replace(" as ", ":") for name in (line["names"] or "").split(",") if name.strip())
+        imports.setdefault(_beside(path, line["source"]), []).append(line["text"] or f"{{{names}}}")
+    return Module(IMPORT.sub("", text), imports, {name: name for name in EXPORTED.findall(text)})
 
 
-def _scope(path: Path, module: Module, names: Mapping[Path, str], later: Callable[[Path], str]) -> str:
-    """A constant with what a module exports; of a style its text, of a JSON file its value."""
+def _scope(path: Path, module: Module, taken: Collection[str], names: Mapping[Path, str], later: Later) -> str:
+    """A constant with what is taken of a module; of a style its text, of a JSON file its value."""
     if path.suffix != ".js":
-        return f"const {names[path]} = {module.own};\n"
-    exports = ", ".join(name if name == inside else f"{name}: {inside}" for name, inside in module.exports.items())
-    body = module.own if _from_others(path) else re.sub(
-        r"^export (default )?", "", _body(path, module, names, later), flags=re.MULTILINE)
-    return f"const {names[path]} = (() => {{\n{body}return {{ {exports} }};\n}})();\n"
+        return f"const {names[path]}={module.own};\n"
+    exports = ",".join(name if name == inside else f"{name}:{inside}" for name, inside in module.exports.items()
+                       if name in taken)
+    body = module.own if _from_others(path) else _body(path, module, names, later)
+    return f"const {names[path]}=(()=>{{\n{body}return {{{exports}}}}})();\n"
 
 
-def _body(path: Path, module: Module, names: Mapping[Path, str], later: Callable[[Path], str]) -> str:
-    """A module's text, what it imports taken from the scopes before it."""
-    for other, taken in module.imports.items():
-        wanted = {name for one in taken if other.suffix == ".js" for name in re.findall(r"(\w+)(?::\s*\w+)?", one)}
-        if missing := wanted - {*_read(other).exports}:
-            raise ValueError(f"{path.name} imports {', '.join(sorted(missing))}, which {other.name} does not export")
-    lines = [f"const {one} = {names[other]};\n" for other, taken in module.imports.items() for one in taken]
-    return "".join(lines) + LATER.sub(lambda found: later(_beside(path, found["source"])), module.own)
+def _body(path: Path, module: Module, names: Mapping[Path, str], later: Later, *, exports: bool = False) -> str:
+    """A module's text, what it imports taken from the scopes before it; exports: with the word."""
+    lines = [f"const {one}={names[other]};\n" for other, each in module.imports.items() for one in each]
+    own = _spare(module.own if exports else EXPORT.sub("", module.own))
+    return "".join(lines) + LATER.sub(lambda found: later(_beside(path, found["source"])), own)
+
+
+@lru_cache(maxsize=512)
+def _spare(text: str) -> str:
+    """A text without comments and indents; that of a module in many scripts is gone through once."""
+    return SPARE.sub(lambda found: found[1] or "", text)
 
 
 def _from_others(path: Path) -> bool:
