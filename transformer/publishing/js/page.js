@@ -18,9 +18,22 @@ import { drawSettings } from "./settings.js";
 import { readAs, respell } from "./spelling.js";
 
 const WRITTEN_MS = 250; // between two changes of the address, of which browsers take only so many
-const { models, settings, lacks } = JSON.parse(document.getElementById("models").textContent);
+const { models, settings, lacks } = JSON.parse(
+  /** @type {HTMLElement} */ (document.getElementById("models")).textContent,
+);
 const parts = buildPage();
-const page = { text: "", model: -1, sampling: {}, heads: [], asked: {}, place: null, picture: null, sent: 0, timer: 0 };
+/** What is on the page; `picture` is the message that is drawn. */
+const page = {
+  text: "",
+  model: -1,
+  sampling: {},
+  heads: [],
+  asked: {},
+  place: /** @type {any} */ (null),
+  picture: /** @type {any} */ (null),
+  sent: 0,
+  timer: 0,
+};
 const typed = new Map(); // model -> its text when another was chosen
 const answers = new Answers(models, {
   unpacking: (model, share) => showOpening(models[model], share),
@@ -252,7 +265,7 @@ function buildPage() {
   closesOutside(made.settings);
   const { name, models: choice, examples, form, problem, said, idle, off, opening, stage, foot } = made;
   const top = part("header", { className: "top" }, name, choice, examples);
-  const all = document.getElementById("page");
+  const all = /** @type {HTMLElement} */ (document.getElementById("page"));
   all.classList.add("page");
   all.replaceChildren(top, form, problem, said, idle, off, opening, stage, foot);
   return made;

@@ -1,5 +1,0 @@
-// A style sheet is imported as its text.
-declare module "*.css" {
-  const text: string;
-  export default text;
-}
