@@ -11,12 +11,14 @@
  * @property {Listener} [room]
  * @property {Listener} [forming]
  * @property {Listener} [shell]
- * @property {boolean} [leaving] whether somebody is on the way to another page (shell.js); a component says nothing then
+ * @property {() => boolean} [leaving] whether somebody is on the way to another page; components say nothing then
  * @property {any} [foot] see foot.js
  * @property {any} [history] see shell.js
  * @property {any} [scheme] see shell.js
  * @property {any} [tab] see shell.js
  * @property {any} [roomState] see room/room_bar.js
+ * @property {any} [measured] see shell.js
+ * @property {any} [namedKeys] see shell.js
  *
  * `view` is what it listens for.
  * @typedef {AbortController & {view?: any}} Listener
@@ -28,7 +30,7 @@ export const app = () =>
 
 // Calls `listener` with the detail of each such event, until `signal` is aborted.
 export const on = (name, listener, signal) =>
-  app().events.addEventListener(name, ({ detail }) => listener(detail), { signal });
+  app().events.addEventListener(name, (event) => listener(/** @type {CustomEvent} */ (event).detail), { signal });
 
 export const emit = (name, detail) => app().events.dispatchEvent(new CustomEvent(name, { detail }));
 
@@ -36,5 +38,8 @@ export const emit = (name, detail) => app().events.dispatchEvent(new CustomEvent
 /** @param {"keys" | "levels" | "lesson" | "room" | "forming" | "shell"} name */
 export function takeOver(name) {
   app()[name]?.abort();
-  return (app()[name] = new AbortController());
+  /** @type {Listener} */
+  const listener = new AbortController();
+  app()[name] = listener;
+  return listener;
 }

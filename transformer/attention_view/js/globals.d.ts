@@ -8,7 +8,3 @@ interface Window {
   headsUpViews?: import("./app.js").App;
   headsup?: object; // of a published file: see transformer/publishing/js/run.js
 }
-
-interface Element {
-  currentCSSZoom?: number; // of CSSOM View; some browsers lack it
-}

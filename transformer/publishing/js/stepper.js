@@ -59,7 +59,7 @@ export class Stepper {
     const done = Math.max(this.answered, this.pending?.chosen ?? 0);
     const choices = move.choices.filter(({ number }) => number > done);
     const { pending } = this;
-    const pressed = pending !== null && pending.number > this.answered; // else the text still opens, which goes no further
+    const pressed = pending !== null && pending.number > this.answered; // else the text opens, which goes no further
     this.pending = {
       index: move.index - origin,
       number: move.number,

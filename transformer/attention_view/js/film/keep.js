@@ -37,7 +37,13 @@ export async function keepFilm(place, { name, ...options }) {
     return blob;
   } catch (error) {
     if (making.signal.aborted) row.remove();
-    else row.replaceChildren(part("span", { role: "alert", textContent: `No ${kindName} was made: ${error.message}` }));
+    else
+      row.replaceChildren(
+        part("span", {
+          role: "alert",
+          textContent: `No ${kindName} was made: ${/** @type {Error} */ (error).message}`,
+        }),
+      );
     return null;
   }
 }
