@@ -6,6 +6,9 @@ comes once, after those that it imports, and all share one scope, so no two may 
 indents stay behind. Other people's modules, in js/vendor here or of the app, stay as they are, in a scope of their own.
 So do those that a page brings along for when it imports them later: what they share with the rest is there once, and
 what they declare for themselves may have any name.
+
+Types stand in comments, those of other modules by `@import`: `import("./lines.js")` in a comment would be taken for one
+of the script's own.
 """
 
 import json
@@ -22,10 +25,11 @@ LATER = re.compile(r'\bimport\("(?P<source>(?:#view|\.)/[^"]+)"\)')
 NOWHERE = 'Promise.reject(new Error("This needs the server of the app, which `headsup app` starts."))'
 
 EXPORTS = re.compile(r"export\s*\{([^}]*)\};?\s*$")
-# comments and indents; quoted text and patterns are taken first, for inside them these are text
-SPARE = re.compile(r"""(`(?:\\.|[^`\\])*`|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|/\*.*?\*/
+# comments and indents; quoted text and patterns are taken first, for inside them these are text, and what // says at the
+# end of a line
+SPARE = re.compile(r"""(`(?:\\.|[^`\\])*`|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(?<=[^\n])//[^\n]*
                         |(?<=[(,=:!&|?])[ ]*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\[\\\n])+/)
-                       |^[ ]*//[^\n]*\n|^[ ]+""", re.MULTILINE | re.DOTALL | re.VERBOSE)
+                       |^[ ]*//[^\n]*\n|(?:^[ ]*)?/\*.*?\*/[ \n]?|^[ ]+""", re.MULTILINE | re.DOTALL | re.VERBOSE)
 
 SPARE_STYLE = re.compile(r"/\*.*?\*/\n?|^ +", re.MULTILINE | re.DOTALL)  # of which no quoted text has any
 
