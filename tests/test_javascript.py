@@ -282,12 +282,14 @@ class One {
   /** @type {Two | null} */
   two = null;
 }
+export const opens = (text) => /^\\/*"/.test(text);
 /** @type {One} */ (new One()).two = /** @type {Two} */ (say([1, 2]));
 ''')
     assert script(tmp_path / "one.js") == '''export const say = ([a, b]) => (`${a}/**/${b}`); // of "*.js", /*
 class One {
 two = null;
 }
+export const opens = (text) => /^\\/*"/.test(text);
 (new One()).two = (say([1, 2]));
 '''
 

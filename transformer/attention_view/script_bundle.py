@@ -25,10 +25,10 @@ LATER = re.compile(r'\bimport\("(?P<source>(?:#view|\.)/[^"]+)"\)')
 NOWHERE = 'Promise.reject(new Error("This needs the server of the app, which `headsup app` starts."))'
 
 EXPORTS = re.compile(r"export\s*\{([^}]*)\};?\s*$")
-# comments and indents; quoted text and patterns are taken first, for inside them these are text, and what // says at the
-# end of a line
+# comments and indents; quoted text, patterns and what // says at the end of a line are taken first, for inside them
+# these are text
 SPARE = re.compile(r"""(`(?:\\.|[^`\\])*`|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(?<=[^\n])//[^\n]*
-                        |(?<=[(,=:!&|?])[ ]*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\[\\\n])+/)
+                        |(?:(?<=[(\[,=:!&|?>])|(?<=\breturn))[ ]*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\[\\\n])+/)
                        |^[ ]*//[^\n]*\n|(?:^[ ]*)?/\*.*?\*/[ \n]?|^[ ]+""", re.MULTILINE | re.DOTALL | re.VERBOSE)
 
 SPARE_STYLE = re.compile(r"/\*.*?\*/\n?|^ +", re.MULTILINE | re.DOTALL)  # of which no quoted text has any
