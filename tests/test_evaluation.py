@@ -8,8 +8,8 @@ import torch
 
 from tests.rows import each_row
 from transformer.checkpoints.checkpoint import Checkpoint, Description
+from transformer.evaluation import quality as evaluation
 from transformer.evaluation.quality import evaluate, human_quality, text_quality, translation_quality
-from transformer.evaluation.quality import quality as evaluation
 from transformer.model.models import Transformer
 from transformer.settings.config import ModelConfig
 from transformer.text.tokenizer import standardise, train

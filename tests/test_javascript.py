@@ -318,6 +318,24 @@ export const say = () => [twice(), quoted('"`')];
     assert json.loads(said) == ['a { // "\n  b: 1;\n//c\n}', '""']
 
 
+def test_types_stay_behind_and_what_they_are_of_does_not(tmp_path):
+    (tmp_path / "one.js").write_text('''/** @import { Two } from "./two.js" */
+/**
+ * @param {number[]} at "`
+ */
+export const say = (/** @type {number[]} */ [a, b]) => /** @type {string} */ (`${a}/**/${b}`); // of "*.js", /*
+class One {
+  /** @type {Two | null} */
+  two = null;
+}
+export const opens = (text) => /^\\/*"/.test(text);
+/** @type {One} */ (new One()).two = /** @type {Two} */ (say([1, 2]));
+''')
+    assert script(tmp_path / "one.js") == (
+        "export const say = ([a, b]) => (`${a}/**/${b}`);\nclass One {two = null;}\n"
+        'export const opens = (text) => /^\\/*"/.test(text);(new One()).two = (say([1, 2]));\n')
+
+
 @needs_node
 def test_what_others_have_written_gives_its_exports_under_their_names_wherever_it_is_kept(tmp_path):
     other = tmp_path / "js" / "vendor" / "other" / "other.js"

@@ -198,7 +198,7 @@ class Context extends Vector {
   }
 
   reset() {
-    Object.assign(this, { parts: [], stack: [], open: 0, globalAlpha: 1, turn: undefined });
+    Object.assign(this, { parts: [], stack: [], open: 0, globalAlpha: 1, turn: "" });
   }
 
   get pixels() {

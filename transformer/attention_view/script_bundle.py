@@ -25,9 +25,9 @@ NOWHERE = 'Promise.reject(new Error("This needs the server of the app, which `he
 EXPORTS = re.compile(r"export\s*\{([^}]*)\};?\s*$")
 # comments, indents and idle line ends; quoted text and patterns are taken first, for inside them these are text
 SPARE = re.compile(r"""(`(?:\\.|[^`\\])*`|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'
-                        |(?<=[(,=:!&|?])[ ]*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\[\\\n])+/)
-                       |/\*.*?\*/[ ]*|^[ ]*//[^\n]*\n|[ ]+//[^\n]*$|^[ ]+|^\n|(?<=[{(\[,;])\n(?!\Z)""",
-                   re.MULTILINE | re.DOTALL | re.VERBOSE)
+                        |(?:(?<=[(\[,=:!&|?>])|(?<=\breturn))[ ]*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\[\\\n])+/)
+                       |^[ ]*/\*.*?\*/[ ]?\n?|/\*.*?\*/[ ]?|^[ ]*//[^\n]*\n|[ ]+//[^\n]*$|^[ ]+|^\n
+                       |(?<=[{(\[,;])\n(?!\Z)""", re.MULTILINE | re.DOTALL | re.VERBOSE)
 
 SPARE_STYLE = re.compile(r"/\*.*?\*/\n?|^ +|(?<=[{};,])\n", re.MULTILINE | re.DOTALL)  # of which no quoted text has any
 

@@ -3,11 +3,12 @@ import { visible } from "#view/tokens.js";
 import { FONT, SMALL } from "#view/type.js";
 
 // A canvas of that many pixels of the page, its context ready to paint.
+/** @param {HTMLCanvasElement} canvas @param {number} width @param {number} height @param {number} zoom */
 export function resized(canvas, width, height, zoom = 1) {
   const ratio = (window.devicePixelRatio || 1) * zoom;
   const across = Math.round(width * ratio);
   const down = Math.round(height * ratio);
-  const context = canvas.getContext("2d");
+  const context = flatContext(canvas);
   if (canvas.width === across && canvas.height === down && context.reset)
     context.reset(); // its memory can stay
   else [canvas.width, canvas.height] = [across, down];
@@ -16,6 +17,9 @@ export function resized(canvas, width, height, zoom = 1) {
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   return context;
 }
+
+/** @param {HTMLCanvasElement} canvas */
+export const flatContext = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 
 // How much the page enlarges a view: its canvases have as many pixels more.
 export const zoomOf = ({ root }) => root.currentCSSZoom ?? 1;
@@ -28,14 +32,30 @@ export function bitmap(width, height, paint) {
   const canvas = document.createElement("canvas");
   canvas.width = width;
   canvas.height = height;
-  const context = canvas.getContext("2d");
+  const context = flatContext(canvas);
   const image = context.createImageData(width, height);
   paint(new Uint32Array(image.data.buffer));
   context.putImageData(image, 0, 0);
   return canvas;
 }
 
+/**
+ * @typedef {object} TextOptions
+ * @property {string} [colour]
+ * @property {number} [size]
+ * @property {number} [weight]
+ * @property {string} [align]
+ * @property {string} [baseline]
+ * @property {number} [turn]
+ */
 const PLAIN = { size: SMALL, weight: 400, align: "left", baseline: "middle", turn: 0 };
+/**
+ * @param {any} context of a canvas, or what has its few methods
+ * @param {string} string
+ * @param {number} x
+ * @param {number} y
+ * @param {TextOptions} options
+ */
 export function text(context, string, x, y, options = {}) {
   const { size, weight, colour, align, baseline, turn } = { ...PLAIN, ...options };
   context.font = `${weight} ${size}px ${FONT}`;
@@ -50,12 +70,13 @@ export function text(context, string, x, y, options = {}) {
   context.restore();
 }
 
+/** @type {CanvasRenderingContext2D | null} */
 let ruler = null;
 // How wide the widest of these texts is.
 export function widest(texts, weight = 400, size = SMALL) {
-  ruler ??= document.createElement("canvas").getContext("2d");
-  ruler.font = `${weight} ${size}px ${FONT}`;
-  return [...new Set(texts)].reduce((most, one) => Math.max(most, ruler.measureText(one).width), 0);
+  const context = (ruler ??= flatContext(document.createElement("canvas")));
+  context.font = `${weight} ${size}px ${FONT}`;
+  return [...new Set(texts)].reduce((most, one) => Math.max(most, context.measureText(one).width), 0);
 }
 
 export const textWidth = (tokens, weight = 400, size = SMALL) =>
@@ -67,6 +88,6 @@ export const textWidth = (tokens, weight = 400, size = SMALL) =>
 
 export function stroke(context, ...points) {
   context.beginPath();
-  points.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
+  points.forEach((/** @type {number[]} */ [x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
   context.stroke();
 }

@@ -17,12 +17,18 @@ const PAINTS = {
 };
 
 // What a picture is painted with; large: for a projector.
+/** @returns {{dark: boolean, brief: boolean, least: number} & Record<keyof typeof PAINTS, string>} */
 export const themeOf = (dark, large = false) => ({
   dark,
   brief: large,
   least: large ? 12 : 10,
-  ...Object.fromEntries(Object.entries(PAINTS).map(([part, name]) => [part, colourOf(name, dark)])),
+  ...paintsOf(dark),
 });
+
+const paintsOf = (dark) =>
+  /** @type {Record<keyof typeof PAINTS, string>} */ (
+    Object.fromEntries(Object.entries(PAINTS).map(([part, name]) => [part, colourOf(name, dark)]))
+  );
 
 export const prefersDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
 
@@ -45,9 +51,9 @@ export function palette(dark) {
   }));
 }
 
-export const css = ([r, g, b]) => `rgb(${r}, ${g}, ${b})`;
+export const css = (/** @type {number[]} */ [r, g, b]) => `rgb(${r}, ${g}, ${b})`;
 
-export function inkOn([r, g, b]) {
+export function inkOn(/** @type {number[]} */ [r, g, b]) {
   const light = 0.2126 * (r / 255) ** 2.2 + 0.7152 * (g / 255) ** 2.2 + 0.0722 * (b / 255) ** 2.2;
   return light > 0.179 ? "#000000" : "#ffffff";
 }
@@ -59,7 +65,7 @@ export function shade(stage, scale) {
 }
 
 // A colour as the bytes of an ImageData spell it, alpha last.
-export const pixelOf = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+export const pixelOf = (/** @type {number[]} */ [r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 const pixels = {};
 export const pixelPalette = (dark, kind) =>
   (pixels[dark + kind] ??= Uint32Array.from(palette(dark), (colour) => pixelOf(colour[kind])));

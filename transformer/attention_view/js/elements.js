@@ -3,6 +3,13 @@ import { on } from "#view/app.js";
 import { headerHeight, keySelector, mainBlock } from "#view/streamlit.js";
 import { typeHasCome, whenTypeHasCome } from "#view/type.js";
 
+/**
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Record<string, any>} [properties]
+ * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[T]}
+ */
 export function part(tag, properties = {}, ...children) {
   const element = Object.assign(document.createElement(tag), properties);
   element.append(...children);
@@ -15,6 +22,13 @@ export const block = (className, ...children) => part("div", { className }, ...c
 export const field = (className) => part("canvas", { className, role: "application", tabIndex: 0 });
 
 // An element of SVG, by its attributes.
+/**
+ * @template {keyof SVGElementTagNameMap} T
+ * @param {T} tag
+ * @param {Record<string, any>} [attributes]
+ * @param {...(Node | string)} children
+ * @returns {SVGElementTagNameMap[T]}
+ */
 export function svgPart(tag, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -26,7 +40,7 @@ export function svgPart(tag, attributes = {}, ...children) {
 export function segments(label, entries, value, pick) {
   const buttons = entries.map(([name, words]) => {
     const button = part("button", { textContent: words, role: "radio", onclick: () => pick(name) });
-    button.setAttribute("aria-checked", name === value);
+    button.setAttribute("aria-checked", String(name === value));
     return button;
   });
   return part("div", { className: "segments", role: "radiogroup", ariaLabel: label }, ...buttons);
@@ -37,6 +51,13 @@ export const chooserIn = (bar, label) =>
   [...bar.querySelectorAll("select")].find((select) => select.ariaLabel === label);
 
 // entries: [value, what it says, and whether it cannot be chosen]; title: what stands before it in place of the label.
+/**
+ * @param {string} label
+ * @param {any[][]} entries
+ * @param {any} value
+ * @param {(chosen: string) => void} pick
+ * @param {Node | string} title
+ */
 export function chooser(label, entries, value, pick, title = part("span", { textContent: label })) {
   const options = entries.map(([name, textContent, disabled = false]) => {
     return part("option", { value: name, textContent, selected: String(name) === String(value), disabled });
@@ -120,6 +141,9 @@ function observed(element) {
 function onceTypeHasCome(redraw) {
   if (!typeHasCome()) whenTypeHasCome().then(redraw, () => {});
 }
+
+/** @returns {HTMLElement | null} */
+export const activeElement = () => /** @type {HTMLElement | null} */ (document.activeElement);
 
 export const stillMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 

@@ -57,14 +57,14 @@ export function shutCells(info, dots, rows, selection) {
     const [, to] = span(info, Math.ceil(((row + 1) * Q) / rows) - 1, selection);
     for (let x = 0; x < dots; x++) {
       const last = Math.ceil(((x + 1) * K) / dots) - 1;
-      shut[row * dots + x] = last < from || Math.floor((x * K) / dots) >= to;
+      shut[row * dots + x] = Number(last < from || Math.floor((x * K) / dots) >= to);
     }
   }
   return shut;
 }
 
 // The cell that falls on each pixel and is furthest from `none`.
-export function largestCells(cells, [L, H, R, C], dots, rows, none = 0) {
+export function largestCells(cells, /** @type {number[]} */ [L, H, R, C], dots, rows, none = 0) {
   const column = Uint16Array.from({ length: C }, (_, c) => Math.floor((c * dots) / C));
   const most = new Uint8Array(L * H * rows * dots).fill(none);
   for (let row = 0, from = 0; row < L * H * R; row++) {
@@ -160,7 +160,11 @@ function paintGroups(context, { left, top, width, gap }, { info, theme }) {
 
 // The head at a point of that picture, and where inside what there is of it, as parts of one, or nowhere; null beside
 // them.
-export function headUnder({ left, top, width, height, gap, there }, [across, down], [layers, heads]) {
+export function headUnder(
+  { left, top, width, height, gap, there },
+  /** @type {number[]} */ [across, down],
+  /** @type {number[]} */ [layers, heads],
+) {
   const x = (across - left) / (width + gap);
   const y = (down - top) / (height + gap);
   if (x < 0 || y < 0 || x >= heads || y >= layers) return null;

@@ -73,6 +73,7 @@ export function paintLines(context, box, painting) {
 function paintHead(context, { left, right, y, bottom, box }, { info, layer, lit, hover, theme }, nth, head) {
   const { values, q: Q, k: K } = layer;
   const whole = info.open?.most ?? 1;
+  /** @type {number[][]} */
   const levels = Array.from({ length: 2 * LEVELS }, () => []); // the lower half for what is below 0
   const apart = Math.min(3, 16 / lit.length); // lines of several heads lie side by side
   const aside = (nth - (lit.length - 1) / 2) * apart;

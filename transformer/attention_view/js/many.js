@@ -42,16 +42,16 @@ export function manyOf(message, selection) {
 export function drawnFirst(numbers, layers, heads, { order, layer }) {
   const every = Array.from(numbers, (_, at) => [Math.floor(at / heads), at % heads]);
   if (order !== "layers") {
-    const at = ([one, head]) => numbers[one * heads + head];
+    const at = (/** @type {number[]} */ [one, head]) => numbers[one * heads + head];
     return every.sort((a, b) => at(b) - at(a)).slice(0, MOST_DRAWN);
   }
   const group = Math.max(1, Math.floor(MOST_DRAWN / heads));
-  return every.filter(([one]) => Math.floor(one / group) === Math.floor(layer / group));
+  return every.filter((/** @type {number[]} */ [one]) => Math.floor(one / group) === Math.floor(layer / group));
 }
 
 function cellsOf(cells, drawn, heads, size) {
   const out = new Uint8Array(drawn.length * size);
-  drawn.forEach(([layer, head], at) => {
+  drawn.forEach((/** @type {number[]} */ [layer, head], at) => {
     const from = (layer * heads + head) * size;
     out.set(cells.subarray(from, from + size), at * size);
   });
@@ -72,7 +72,7 @@ export function layoutMany(box, many, selection) {
   return { many, map, ...laid, columns: laid.columns };
 }
 
-function tileFor(room, count, least, [, R, C]) {
+function tileFor(room, count, least, /** @type {number[]} */ [, R, C]) {
   const columns = Math.max(1, Math.min(count, Math.floor((room.width + BETWEEN) / (least + BETWEEN))));
   const lines = Math.ceil(count / columns);
   const even = Math.ceil(count / lines);
@@ -82,13 +82,11 @@ function tileFor(room, count, least, [, R, C]) {
 
 // Whole layers, in groups that stay as they are until a head of another one is chosen.
 function inLayers(room, { layers, heads, drawn, shape }, selection) {
-  let tile = null;
-  let layer = 0;
-  for (let least = LEAST_TILE; least >= SMALLEST_TILE; least -= 2) {
+  const high = (one) => one.lines * (one.height + OVER_TILE + BETWEEN) + 6;
+  let tile = tileFor(room, heads, LEAST_TILE, shape);
+  for (let least = LEAST_TILE - 2; least >= SMALLEST_TILE && high(tile) > room.height; least -= 2)
     tile = tileFor(room, heads, least, shape);
-    layer = tile.lines * (tile.height + OVER_TILE + BETWEEN) + 6;
-    if (layer <= room.height) break;
-  }
+  const layer = high(tile);
   const first = drawn[0][0];
   const there = drawn.at(-1)[0] - first + 1;
   const count = Math.min(there, evenly(layers, Math.max(1, Math.floor(room.height / layer))));
@@ -159,7 +157,8 @@ function paintShared(context, { tiles, width, height }, { info, theme }) {
   }
 }
 
-function paintLayers(context, { tiles, group: [start, end], layer: tall, map }, { info, selection, theme }) {
+function paintLayers(context, { tiles, group, layer: tall, map }, { info, selection, theme }) {
+  const [start, end] = group;
   for (let layer = start; layer < end && tiles.length; layer++) {
     const options = { colour: theme.ink, align: "right", weight: layer === selection.layer ? 650 : 400 };
     const y = tiles[0].y + (layer - start) * tall + 8;
@@ -202,7 +201,7 @@ function paintMap(context, { map }, { many, selection, at, theme, info }) {
 }
 
 // The head at a point, on the map or large, and where inside the large one, as parts of it; null beside them.
-export function oneOfMany({ map, tiles, width, height, many }, [x, y]) {
+export function oneOfMany({ map, tiles, width, height, many }, /** @type {number[]} */ [x, y]) {
   const [head, layer] = [Math.floor((x - map.x) / map.cw), Math.floor((y - map.y) / map.ch)];
   if (head >= 0 && layer >= 0 && head < many.heads && layer < many.layers) return { at: [layer, head], inside: null };
   const tile = tiles.find((one) => x >= one.x && x < one.x + width && y >= one.y && y < one.y + height);
@@ -210,7 +209,7 @@ export function oneOfMany({ map, tiles, width, height, many }, [x, y]) {
 }
 
 // A step by the arrow keys: on the map, and in a ranking among its heads.
-export function nextHead({ tiles, group, columns }, at, [down, across]) {
+export function nextHead({ tiles, group, columns }, at, /** @type {number[]} */ [down, across]) {
   if (group) return null;
   const now = tiles.findIndex((one) => one.at[0] === at[0] && one.at[1] === at[1]);
   if (now < 0) return tiles[0].at;

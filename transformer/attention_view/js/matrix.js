@@ -27,6 +27,17 @@ const NONE_AHEAD = { queries: [], keys: [], makes: [] };
 // `ahead` are tokens that are yet to come: there is room for them from the start, so that nothing moves when they do.
 // Rows that are too low for their tokens are numbered, but for the newest; where they are much too low, it is as well,
 // and the cells have that room.
+/**
+ * @typedef {object} LayoutOptions
+ * @property {any} [selection]
+ * @property {number} [zoom]
+ * @property {number} [least]
+ * @property {number} [leastRow]
+ * @property {number | null} [tall]
+ * @property {boolean} [bare]
+ */
+
+/** @param {any} info @param {number} width @param {LayoutOptions} options */
 export function matrixLayout(info, width, options = {}) {
   const named = layoutOf(info, width, options);
   return options.tall && named.cell[1] < LABELLED / 3 ? layoutOf(info, width, { ...options, bare: true }) : named;
@@ -39,6 +50,7 @@ function fittedType(wanted, room) {
   return { wide: Math.min(room, wanted * by), type: TYPE * by, room: room / by };
 }
 
+/** @param {any} info @param {number} width @param {LayoutOptions} options */
 function layoutOf(info, width, { selection, zoom = 1, least = 1, leastRow = 0, tall = null, bare = false }) {
   const { ahead = NONE_AHEAD } = info;
   const queries = [...info.queries, ...ahead.queries];
@@ -68,7 +80,7 @@ function layoutOf(info, width, { selection, zoom = 1, least = 1, leastRow = 0, t
 }
 
 // The query and key at a point of a matrix that is scrolled by so much; null beside its cells.
-export function cellUnder({ gutter, cell }, [x, y], info, [scrolledX, scrolledY] = [0, 0]) {
+export function cellUnder({ gutter, cell }, /** @type {number[]} */ [x, y], info, [scrolledX, scrolledY] = [0, 0]) {
   const k = Math.floor((x - gutter.left + scrolledX) / cell[0]);
   const q = Math.floor((y - gutter.top + scrolledY) / cell[1]);
   const beside = x < gutter.left || y < gutter.top || k >= info.keys.length || q >= info.queries.length;

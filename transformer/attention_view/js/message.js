@@ -49,10 +49,12 @@ function squared(numbers, n, out) {
 
 // The message that a page of its own holds, and the element to draw it in.
 export async function embeddedMessage() {
-  const packed = new Blob([readBytes(document.getElementById("message").textContent)]);
+  const packed = new Blob([readBytes(/** @type {HTMLElement} */ (document.getElementById("message")).textContent)]);
   const stream = packed.stream().pipeThrough(new DecompressionStream("gzip"));
   const data = new Uint8Array(await new Response(stream).arrayBuffer());
-  return [document.querySelector(".attention-view, .step-view"), data];
+  /** @type {any} */
+  const root = document.querySelector(".attention-view, .step-view"); // which will hold its view
+  return { root, data };
 }
 
 // The bytes of a text of seven bits a character; see `text_of` in offline_page.py.

@@ -3,6 +3,7 @@ import CONTROLS from "#view/controls/controls.css";
 import PLACES from "#view/step_view/places.css";
 import STEP_VIEW from "#view/step_view/step_view.css";
 import VIEW from "#view/view/view.css";
+import { flatContext } from "#view/canvas.js";
 import { prefersDark } from "#view/colours.js";
 import { freeKeys } from "#view/controls/controls.js";
 import { block, dress } from "#view/elements.js";
@@ -11,7 +12,8 @@ import { mountMessage } from "#view/step_view.js";
 import { mountView } from "#view/view.js";
 
 const toPython = (said) => window.parent.postMessage(said, "*");
-let stage = null;
+/** @type {any} */
+let stage = null; // the element of the view, which holds it
 let asks = Date.now(); // of another branch, or to go on; other frames of the same view ask with other numbers
 
 window.addEventListener("message", ({ source, data }) => {
@@ -61,7 +63,7 @@ function wear({ background, color, font }) {
 
 // Of a colour as a browser computes it, in 0..255.
 function lightness(colour) {
-  const context = document.createElement("canvas").getContext("2d");
+  const context = flatContext(document.createElement("canvas"));
   context.fillStyle = colour;
   context.fillRect(0, 0, 1, 1);
   const [red, green, blue] = context.getImageData(0, 0, 1, 1).data;

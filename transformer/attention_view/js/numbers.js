@@ -69,7 +69,7 @@ export function ticks(low, high, most) {
   if (!(high > low)) return [low];
   const rough = (high - low) / most;
   const ten = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].find((n) => n * ten >= rough) * ten;
+  const step = ([1, 2, 2.5, 5].find((n) => n * ten >= rough) ?? 10) * ten;
   const first = Math.ceil(low / step - 1e-9);
   const count = Math.floor(high / step + 1e-9) - first + 1;
   return Array.from({ length: Math.max(0, count) }, (_, i) => Number(((first + i) * step).toPrecision(8)));

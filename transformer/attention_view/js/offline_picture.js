@@ -4,6 +4,6 @@ import { dress } from "#view/elements.js";
 import { embeddedMessage } from "#view/message.js";
 import { mount } from "#view/view.js";
 
-const [root, data] = await embeddedMessage();
+const { root, data } = await embeddedMessage();
 dress(root, VIEW);
 mount(root, data, () => {});

@@ -9,7 +9,7 @@ import { embeddedMessage, unpack } from "#view/message.js";
 import { mountPath } from "#view/step_view/path.js";
 import { caption } from "#view/view/words.js";
 
-const [root, data] = await embeddedMessage();
+const { root, data } = await embeddedMessage();
 dress(root, VIEW, CONTROLS, STEP_VIEW, PLACES);
 freeKeys();
 mountPath(root, unpack(data));

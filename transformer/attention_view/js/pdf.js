@@ -1,6 +1,7 @@
 // The few methods of a canvas that the pictures use, written down as a PDF of one page; see ISO 32000. Text is text in
 // the fonts that every reader has, Helvetica and Symbol; a sign for a space is drawn, and what else they have not is a
 // small picture of itself.
+import { flatContext } from "#view/canvas.js";
 import { channels } from "#view/colours.js";
 import { cut } from "#view/svg.js";
 import { FONT } from "#view/type.js";
@@ -87,12 +88,12 @@ const painted = {};
 function rgb(colour) {
   if (colour.startsWith("#") && colour.length === 7) return channels(colour).map((c) => c / 255);
   const parts = /^rgb\((\d+), (\d+), (\d+)\)$/.exec(colour);
-  if (parts) return parts.slice(1).map((c) => c / 255);
+  if (parts) return parts.slice(1).map((c) => Number(c) / 255);
   return (painted[colour] ??= byPainting(colour));
 }
 
 function byPainting(colour) {
-  const context = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+  const context = flatContext(Object.assign(document.createElement("canvas"), { width: 1, height: 1 }));
   context.fillStyle = colour;
   context.fillRect(0, 0, 1, 1);
   return [...context.getImageData(0, 0, 1, 1).data.subarray(0, 3)].map((c) => c / 255);
@@ -100,7 +101,19 @@ function byPainting(colour) {
 
 export class Pdf {
   constructor(width, height, background) {
-    Object.assign(this, { vector: true, size: [width, height], page: [], images: [], alphas: new Map(), path: [] });
+    this.vector = true;
+    this.size = [width, height];
+    /** @type {string[]} */
+    this.page = [];
+    /** @type {ReturnType<typeof pixelsOf>[]} */
+    this.images = [];
+    this.alphas = new Map();
+    /** @type {string[]} */
+    this.path = [];
+    this.strokeStyle = background;
+    this.lineWidth = 1;
+    this.font = "";
+    this.textAlign = "left";
     this.globalAlpha = 1;
     this.add(`1 0 0 -1 0 ${number(height)} cm`); // from here on y grows downwards, as on a canvas
     this.fillStyle = background;
@@ -186,7 +199,7 @@ export class Pdf {
   }
 
   fillText(string, x, y) {
-    const [, weight, size] = this.font.match(/(\d+) ([\d.]+)px/).map(Number);
+    const [, weight, size] = /** @type {RegExpMatchArray} */ (this.font.match(/(\d+) ([\d.]+)px/)).map(Number);
     const bold = weight >= 600;
     const measure = (text) => pictureOfText(text, size, bold, this.fillStyle).width / SHARP / size;
     const runs = runsOf(string.replace(ISOLATES, ""), bold ? "F2" : "F1", measure);
@@ -286,7 +299,7 @@ class Objects {
 
 function pixelsOf(canvas) {
   const { width, height } = canvas;
-  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  const { data } = flatContext(canvas).getImageData(0, 0, width, height);
   const colours = new Uint8Array(width * height * 3);
   const alphas = new Uint8Array(width * height);
   for (let i = 0; i < alphas.length; i++) {
@@ -307,7 +320,7 @@ function putImage(file, { width, height, colours, alphas }) {
 // A text twice as high as its size, its middle in the middle.
 function pictureOfText(text, size, bold, colour) {
   const canvas = document.createElement("canvas");
-  const context = canvas.getContext("2d");
+  const context = flatContext(canvas);
   const font = `${bold ? 650 : 400} ${size * SHARP}px ${FONT}`;
   context.font = font;
   canvas.width = Math.max(1, Math.ceil(context.measureText(text).width));

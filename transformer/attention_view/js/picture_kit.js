@@ -16,15 +16,17 @@ export function kindChooser(kinds, { kind: chosen }, change, little = false) {
   const choice = (little ? bareChooser : segments)("Attention", names, chosen, (kind) => change({ kind }));
   if (!little)
     kinds.forEach((kind, at) => {
-      choice.children[at].title = app().terms[kind] ?? "";
+      /** @type {HTMLElement} */ (choice.children[at]).title = app().terms[kind] ?? "";
     });
   return choice;
 }
 
-export const layerChooser = ({ layers, numbers }, { layer }, change, little) =>
+/** @typedef {{layers: number, heads: number, numbers?: Record<string, number[]>}} Counts */
+
+export const layerChooser = (/** @type {Counts} */ { layers, numbers }, { layer }, change, little = false) =>
   numberChooser("Layer", counted(layers, numbers?.layers), layer, (at) => change({ layer: at }), little);
 
-export const headChooser = ({ heads, numbers }, { head }, change, little) =>
+export const headChooser = (/** @type {Counts} */ { heads, numbers }, { head }, change, little = false) =>
   numberChooser("Head", counted(heads, numbers?.heads), head, (at) => change({ head: at }), little);
 
 function numberChooser(label, entries, value, pick, little = false) {

@@ -12,10 +12,11 @@ export function spot(event, canvas) {
 export const same = (a, b) => a === b || Boolean(a && b && a[0] === b[0] && a[1] === b[1]);
 
 // The place a step further, inside so many rows and columns.
-export const moved = ([y, x], [down, across], [rows, columns]) => [
-  Math.min(Math.max(y + down, 0), rows - 1),
-  Math.min(Math.max(x + across, 0), columns - 1),
-];
+export const moved = (
+  /** @type {number[]} */ [y, x],
+  /** @type {number[]} */ [down, across],
+  /** @type {number[]} */ [rows, columns],
+) => [Math.min(Math.max(y + down, 0), rows - 1), Math.min(Math.max(x + across, 0), columns - 1)];
 
 // Listens to the pointer on a canvas. at: gives what is under an event, or null; put: called with that, and with null
 // outside; choose: called with what is clicked.

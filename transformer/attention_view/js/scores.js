@@ -43,13 +43,14 @@ function biasOf({ arrays, shapes, kinds }, { kind, layer, head }) {
 
 // The window that hides something of what is looked at, or undefined: that of its layer, and of a mean of all layers
 // only where all have one; what went through several layers has seen beyond it.
-function windowOf({ near, layers }, { of, layer }) {
+function windowOf({ near, layers }, /** @type {Record<string, any>} */ { of, layer }) {
   if (!near || of === "rollout") return undefined;
   return (of === "mean_all" ? near.layers.length === layers : near.layers.includes(layer)) ? near : undefined;
 }
 
 // The keys that a query may look at, [the first, the one after the last]. sees: how many of the first keys each query
 // may look at, where that is not one more at each.
+/** @param {any} info @param {number} query @param {Record<string, any>} selection */
 export function span(info, query, selection = {}) {
   const { sees, causal, queries, keys, first = [0, 0] } = info;
   const near = windowOf(info, selection);

@@ -35,7 +35,7 @@ function computed(message, selection) {
   let high = 0;
   for (let q = 0, at = 0; q < Q; q++) {
     for (let k = 0; k < K; k++, at++) {
-      if (selection.stage === "moved") values[at] = weights[at] * rows.moved[k];
+      if (selection.stage === "moved") values[at] = weights[at] * rows?.moved[k];
       else values[at] = selection.stage === "masked" && !mayLook(info, q, k, selection) ? -Infinity : score(rows, q, k);
       if (Number.isFinite(values[at])) high = Math.max(high, Math.abs(values[at]));
     }

@@ -1,4 +1,5 @@
 // The few methods of a canvas that the pictures use, written down as SVG.
+import { flatContext } from "#view/canvas.js";
 import { FONT } from "#view/type.js";
 
 const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; // what no file of XML may hold
@@ -7,14 +8,30 @@ const ANCHOR = { left: "start", center: "middle", right: "end" };
 
 export class Vector {
   constructor(width, height, background) {
-    Object.assign(this, { vector: true, parts: [], stack: [], clips: 0, open: 0, path: [], size: [width, height] });
+    this.vector = true;
+    /** @type {string[]} */
+    this.parts = [];
+    /** @type {{turn: string, open: number}[]} */
+    this.stack = [];
+    this.clips = 0;
+    this.open = 0;
+    /** @type {string[]} */
+    this.path = [];
+    this.size = [width, height];
+    this.box = [0, 0, width, height];
+    this.turn = "";
+    this.globalAlpha = 1;
+    this.strokeStyle = background;
+    this.lineWidth = 1;
+    this.font = "";
+    this.textAlign = "left";
     this.fillStyle = background;
     this.fillRect(0, 0, width, height);
   }
 
   // What is partly seen through says so.
   get opacity() {
-    const { globalAlpha = 1 } = this;
+    const { globalAlpha } = this;
     return globalAlpha < 1 ? ` opacity="${rounded(globalAlpha)}"` : "";
   }
 
@@ -32,9 +49,9 @@ export class Vector {
   }
 
   fillText(string, x, y) {
-    const [, weight, size] = this.font.match(/(\d+) ([\d.]+)px/);
+    const [, weight, size] = /** @type {RegExpMatchArray} */ (this.font.match(/(\d+) ([\d.]+)px/));
     const font = `font-family="${FONT}" font-size="${size}" font-weight="${weight}"`;
-    const place = `text-anchor="${ANCHOR[this.textAlign]}" dominant-baseline="central" transform="${this.turn ?? ""}"`;
+    const place = `text-anchor="${ANCHOR[this.textAlign]}" dominant-baseline="central" transform="${this.turn}"`;
     const safe = string.replace(NOT_XML, "\ufffd").replace(/[&<>]/g, (c) => `&#${c.charCodeAt(0)};`);
     const at = `x="${rounded(x)}" y="${rounded(y)}"`;
     this.add(`<text ${at} ${font} ${place} fill="${this.fillStyle}"${this.opacity}>${safe}</text>`);
@@ -60,7 +77,7 @@ export class Vector {
 
   stroke() {
     const line = `stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}"`;
-    this.add(`<path d="${this.path.join("")}" fill="none" ${line} stroke-opacity="${this.globalAlpha ?? 1}"/>`);
+    this.add(`<path d="${this.path.join("")}" fill="none" ${line} stroke-opacity="${this.globalAlpha}"/>`);
   }
 
   fill() {
@@ -78,11 +95,11 @@ export class Vector {
   }
 
   save() {
-    this.stack.push([this.turn, this.open]);
+    this.stack.push({ turn: this.turn, open: this.open });
   }
 
   restore() {
-    const [turn, open] = this.stack.pop();
+    const { turn, open } = /** @type {{turn: string, open: number}} */ (this.stack.pop());
     for (; this.open > open; this.open--) this.add("</g>");
     this.turn = turn;
   }
@@ -105,14 +122,15 @@ export class Vector {
 
 const rounded = (value) => Math.round(value * FINEST) / FINEST;
 
-const box = (x, y, width, height) =>
+/** @param {number[]} sides */
+const box = (...[x, y, width, height]) =>
   `x="${rounded(x)}" y="${rounded(y)}" width="${rounded(width)}" height="${rounded(height)}"`;
 
 // A part of a canvas.
-export function cut(canvas, [from, down, columns, rows]) {
+export function cut(canvas, /** @type {number[]} */ [from, down, columns, rows]) {
   const part = document.createElement("canvas");
   part.width = columns;
   part.height = rows;
-  part.getContext("2d").drawImage(canvas, -from, -down);
+  flatContext(part).drawImage(canvas, -from, -down);
   return part;
 }

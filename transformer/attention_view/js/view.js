@@ -31,6 +31,12 @@ export function mount(root, data, send) {
 // The view inside another. below: where all heads go on a narrow window, if the view fills the box that it is given;
 // drawn: called whenever anything has been drawn; film: starts a film of the steps, whatIf: asks for a change of the
 // model, each null where there is none.
+/**
+ * @param {any} root
+ * @param {any} message
+ * @param {any} send
+ * @param {{below?: any, drawn?: (() => void) | null, film?: any, whatIf?: any}} options
+ */
 export function mountView(root, message, send, { below = null, drawn = null, film = null, whatIf = null } = {}) {
   pooled(message);
   const view = (root.view ??= newView(root, message));

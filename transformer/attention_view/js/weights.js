@@ -68,13 +68,15 @@ function mean(matrices) {
 }
 
 // Abnar and Zuidema 2020, section 3: heads averaged, half residual, layers multiplied.
+/** @param {Float32Array[]} layers @param {number} n */
 export function rolledOut(layers, n) {
+  /** @type {Float32Array | null} */
   let through = null;
   for (const layer of layers) {
     const mixed = layer.map((w, i) => (w + (i % (n + 1) === 0 ? 1 : 0)) / 2);
     through = through === null ? mixed : multiplied(mixed, through, n);
   }
-  return through;
+  return /** @type {Float32Array} */ (through);
 }
 
 function multiplied(a, b, n) {

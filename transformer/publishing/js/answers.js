@@ -5,9 +5,19 @@ const sentence = (words) => `${words[0].toUpperCase()}${words.slice(1)}${/[.?!]$
 export class Answers {
   // models: what the file says of each; hear: what is done with each answer.
   constructor(models, hear) {
-    Object.assign(this, { models, hear, view: 0, runs: new Map(), number: 0, handed: [], shown: Promise.resolve() });
+    this.models = models;
+    this.hear = hear;
+    this.view = 0;
+    /** @type {Map<number, {resolve: (ran: any) => void, reject: (error: Error) => void}>} */
+    this.runs = new Map();
+    this.number = 0;
+    /** @type {Promise<void>[]} */
+    this.handed = [];
+    this.shown = Promise.resolve();
     this.address = URL.createObjectURL(
-      new Blob([document.getElementById("worker").textContent], { type: "text/javascript" }),
+      new Blob([/** @type {HTMLElement} */ (document.getElementById("worker")).textContent], {
+        type: "text/javascript",
+      }),
     );
     this.worker = new Worker(this.address);
     this.worker.onmessage = ({ data }) => this.take(data);
@@ -77,9 +87,9 @@ export class Answers {
   take({ tell, ...data }) {
     const { hear } = this;
     if (data.number !== undefined) {
-      const { resolve, reject } = this.runs.get(data.number);
+      const run = this.runs.get(data.number);
       this.runs.delete(data.number);
-      return tell === "error" ? reject(new Error(sentence(data.message))) : resolve(data.ran);
+      return tell === "error" ? run?.reject(new Error(sentence(data.message))) : run?.resolve(data.ran);
     }
     if (tell === "opened") return hear.opened(data.model);
     if (data.view !== this.view) return undefined; // of a text that has gone
@@ -89,7 +99,7 @@ export class Answers {
 
 // A promise that the browser has read more of the page.
 function morePage() {
-  return new Promise((resolve) => {
+  return new Promise((/** @type {(value?: undefined) => void} */ resolve) => {
     const done = () => {
       watch.disconnect();
       document.removeEventListener("DOMContentLoaded", done);

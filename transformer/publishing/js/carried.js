@@ -24,7 +24,7 @@ const ofReadings = new WeakMap(); // the effects in a reading, which are the sam
 export function carriedBy(seen) {
   const found = {};
   if (seen.src) {
-    const text = seen.context ?? seen;
+    const text = seen.context;
     if (!texts.has(text)) texts.set(text, ofText(carriedIn(seen, "encoder", readWhole(seen, "encoder")), seen));
     found.encoder = texts.get(text);
   }
@@ -272,7 +272,9 @@ function sumOf(g, rows) {
 // The way back from the logit. g (P, d_model) is the gradient of the logit at the rows.
 class Path {
   constructor(config, { g, biases }) {
-    Object.assign(this, { config, g, biases });
+    this.config = config;
+    this.g = g;
+    this.biases = biases;
   }
 
   // Passes a norm, if there is one, with its factors frozen at those of its rows x.

@@ -1,5 +1,6 @@
 // What `headsup.run` asks the worker for: the steps of a text, or what an encoder reads in it.
 import { chosen, next, read, start } from "./decoding.js";
+/** @import { Step } from "./decoding.js" */
 import { rotationState } from "./positions.js";
 
 const STEPS = 200;
@@ -13,7 +14,10 @@ export function computed(opened, text, { sampling, heads, choices, steps: most =
     const { logits, probabilities } = reading;
     return sent({ reading: { pieces, classes: opened.classes, logits, probabilities } }, reading);
   }
-  const [steps, path] = [[], []];
+  /** @type {{index: number, id: number, piece: string, logits: Float32Array, own?: object}[]} */
+  const steps = [];
+  /** @type {Step[]} */
+  const path = [];
   let step = start(opened, text, { sampling, heads });
   const prompt = step.tokens.length;
   for (;;) {

@@ -8,6 +8,32 @@ import { rotationState } from "./positions.js";
 import { argmax, choiceOf, choosable, GREEDY } from "./sampling.js";
 import { openTokenizer } from "./tokenizers/index.js";
 
+/** @import { Piece, Tokenizer } from "./tokenizers/index.js" */
+/** @import { Sampling } from "./sampling.js" */
+
+/**
+ * A transformer.ModelConfig, as the file has it.
+ * @typedef {Record<string, any>} Config
+ *
+ * @typedef {ReturnType<Opening["checkpoint"]>} Opened
+ *
+ * Numbers that multiply the outputs of heads, and heads that attend equally to all that they may: by kind (layers, H).
+ * @typedef {{scale?: Record<string, number[][]>, uniform?: Record<string, boolean[][]>} | null} Switches
+ *
+ * Queries, keys and values of a layer, and the queries of its cross-attention, if it has one.
+ * @typedef {Record<"q" | "k" | "v", Float32Array[]> & {crossing: Float32Array[]}} Rows
+ *
+ * @typedef {object} Context
+ * @property {Opened} opened
+ * @property {string} text
+ * @property {Piece[]} source
+ * @property {Switches} heads
+ * @property {number[] | null} src
+ * @property {Rows[]} encoded of each layer of an encoder
+ * @property {Pick<Rows, "k" | "v">[]} memory what each layer of a decoder attends to
+ * @property {{tokens: number[], layers: Rows[], logits: Float32Array} | null} recent the latest text read at once
+ */
+
 // A checkpoint out of its bytes, which transformer/publishing/weights.py packed.
 export function openCheckpoint(bytes) {
   const opening = new Opening(bytes);
@@ -18,9 +44,12 @@ export function openCheckpoint(bytes) {
 // The same of bytes that come one after the other: whatever is whole is made ready while the rest is on its way.
 export class Opening {
   #bytes; // of all of it, from the beginning
+  /** @type {Record<string, any> | null} */
   #header = null;
+  /** @type {Tokenizer[] | null} */
   #tokenizers = null;
-  #waiting; // tensors that are not whole
+  /** @type {Record<string, any>[] | null} */
+  #waiting = null; // tensors that are not whole
   #weights = new Weights();
 
   constructor(bytes) {
@@ -32,26 +61,27 @@ export class Opening {
     const view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.byteLength);
     const start = count < 4 ? Infinity : 4 + view.getUint32(0, true);
     if (count < start) return;
-    this.#header ??= JSON.parse(new TextDecoder().decode(this.#bytes.subarray(4, start)));
-    this.#waiting ??= [...this.#header.tensors];
+    const header = (this.#header ??= JSON.parse(new TextDecoder().decode(this.#bytes.subarray(4, start))));
+    const waiting = (this.#waiting ??= [...header.tensors]);
     const content = this.#bytes.subarray(start); // offsets are from here
-    const { tokenizers } = this.#header;
+    const { tokenizers } = header;
     if (!this.#tokenizers && tokenizers.every(({ offset, size }) => start + offset + size <= count)) {
       this.#tokenizers = tokenizers.map(({ description, offset, size }) =>
         openTokenizer(description, content.subarray(offset, offset + size)),
       );
     }
-    while (this.#waiting.length && start + tensorEnd(this.#waiting[0]) <= count) {
-      const { name, shape, type, offset } = this.#waiting.shift();
+    while (waiting.length && start + tensorEnd(waiting[0]) <= count) {
+      const { name, shape, type, offset } = waiting.shift();
       const Kind = type === "float16" ? Uint16Array : Float32Array;
       this.#weights.take(name, shape, offset, new Kind(content.buffer, content.byteOffset + offset, sizeOf(shape)));
     }
   }
 
   checkpoint() {
+    if (!this.#header || !this.#tokenizers) throw new Error("the checkpoint is not whole");
     const { id, name, task, meta, config, classes, end_id: endId } = this.#header;
     const [tokenizer, sourceTokenizer = tokenizer] = this.#tokenizers;
-    const model = new Model(this.#header, this.#weights);
+    const model = new Model(config, this.#weights);
     return { id, name, task, meta, config, classes, endId, model, tokenizer, sourceTokenizer };
   }
 }
@@ -65,6 +95,41 @@ function kindsOf({ encoder_layers: encodes, decoder_layers: decodes }) {
 
 // What was read so far: the base of a step of a decoder and of a whole reading of an encoder.
 class Seen {
+  /** @param {Context} context */
+  constructor(context) {
+    this.context = context;
+  }
+
+  get text() {
+    return this.context.text;
+  }
+
+  get opened() {
+    return this.context.opened;
+  }
+
+  get heads() {
+    return this.context.heads;
+  }
+
+  // The pieces of the text typed; an encoder also reads an end token after them.
+  get source() {
+    return this.context.source;
+  }
+
+  // What the encoder read, or null.
+  get src() {
+    return this.context.src;
+  }
+
+  get encoded() {
+    return this.context.encoded;
+  }
+
+  get memory() {
+    return this.context.memory;
+  }
+
   get config() {
     return this.opened.config;
   }
@@ -132,6 +197,14 @@ class Seen {
     });
   }
 
+  /**
+   * Of each layer of a decoder.
+   * @returns {Rows[]}
+   */
+  decoded() {
+    return [];
+  }
+
   // An id of the output as text to show.
   label(id) {
     return this.opened.tokenizer.piece(id);
@@ -167,40 +240,30 @@ function byHead(rows, width) {
 }
 
 // The decoder after it has read some tokens, and what it predicts next. It never changes.
-class Step extends Seen {
-  constructor(parts) {
-    super();
-    Object.freeze(Object.assign(this, parts));
-  }
-
-  get text() {
-    return this.context.text;
-  }
-
-  get opened() {
-    return this.context.opened;
-  }
-
-  get heads() {
-    return this.context.heads;
-  }
-
-  // The pieces of the text typed; an encoder also reads an end token after them.
-  get source() {
-    return this.context.source;
-  }
-
-  // What the encoder read, or null.
-  get src() {
-    return this.context.src;
-  }
-
-  get encoded() {
-    return this.context.encoded;
-  }
-
-  get memory() {
-    return this.context.memory;
+export class Step extends Seen {
+  /**
+   * @param {object} parts
+   * @param {number} parts.index
+   * @param {number[]} parts.tokens
+   * @param {Step | null} parts.parent
+   * @param {Context} parts.context
+   * @param {Float32Array} parts.logits
+   * @param {Rows[] | null} parts.layers
+   * @param {Sampling} parts.sampling
+   * @param {number} [parts.id]
+   * @param {number} [parts.likeliest]
+   */
+  constructor({ index, tokens, parent, context, logits, layers, sampling, id = -1, likeliest = -1 }) {
+    super(context);
+    this.index = index;
+    this.tokens = tokens;
+    this.parent = parent;
+    this.logits = logits;
+    this.layers = layers;
+    this.sampling = sampling;
+    this.id = id;
+    this.likeliest = likeliest;
+    Object.freeze(this);
   }
 
   // The logits, -Infinity where the model's configuration keeps a token from being chosen.
@@ -250,14 +313,15 @@ export function start(opened, text, { sampling = GREEDY, heads = null } = {}) {
   }
   const { ids, source } = understood(opened, text);
   checkHeads(heads, config);
-  const context = { opened, text, source, heads, src: null, encoded: null, memory: null, recent: {} };
+  /** @type {Context} */
+  const context = { opened, text, source, heads, src: null, encoded: [], memory: [], recent: null };
   let tokens = ids.length ? ids : [config.start_id];
   if (config.encoder_layers) {
-    context.src = [...ids, opened.endId];
+    const src = [...ids, opened.endId];
     tokens = [config.start_id];
-    checkLength(context.src.length, config);
-    const { x, layers } = model.encode(context.src, heads);
-    Object.assign(context, { encoded: layers, memory: model.projectMemory(x, context.src.length) });
+    checkLength(src.length, config);
+    const { x, layers } = model.encode(src, heads);
+    Object.assign(context, { src, encoded: layers, memory: model.projectMemory(x, src.length) });
   }
   checkLength(tokens.length, config);
   return decided({ index: 0, tokens, parent: null, context, ...wholeText(context, tokens) }, sampling);
@@ -279,13 +343,17 @@ export function next(step, id = step.id, { sampling = step.sampling } = {}) {
   return decided({ index: step.index + 1, tokens, parent, context, logits, layers: kept }, sampling);
 }
 
-// All rows of a text, read at once, and the logits after it; those of the latest text are remembered.
+/**
+ * All rows of a text, read at once, and the logits after it; those of the latest text are remembered.
+ * @param {Context} context
+ * @param {number[]} tokens
+ */
 function wholeText(context, tokens) {
   const { opened, memory, heads, recent } = context;
-  if (recent.tokens?.join() !== tokens.join()) {
-    Object.assign(recent, { tokens, ...readOn(opened.model, tokens, { memory, heads }) });
-  }
-  return { logits: recent.logits, layers: recent.layers };
+  const isKnown = recent?.tokens.join() === tokens.join();
+  const read = isKnown ? recent : { tokens, ...readOn(opened.model, tokens, { memory, heads }) };
+  context.recent = read;
+  return { logits: read.logits, layers: read.layers };
 }
 
 function oneMore(step, id) {
@@ -306,9 +374,16 @@ function decided(parts, sampling) {
 
 // A whole text read by an encoder alone, and what the model makes of it.
 class Reading extends Seen {
-  constructor(parts) {
-    super();
-    Object.freeze(Object.assign(this, parts));
+  /** @param {Omit<Context, "memory" | "recent"> & {hidden: Float32Array, logits: Float32Array | null}} parts */
+  constructor({ hidden, logits, ...context }) {
+    super({ ...context, memory: [], recent: null });
+    this.hidden = hidden;
+    this.logits = logits;
+    Object.freeze(this);
+  }
+
+  get src() {
+    return this.context.src ?? [];
   }
 
   // Of classes (n_classes,), or of every piece that could be at each place (S, V); null without a head.

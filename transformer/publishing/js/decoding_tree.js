@@ -6,14 +6,20 @@ import { choiceOf } from "./sampling.js";
 const MOST_OTHERS = 12; // branches kept besides the one looked at: each holds the key and value rows of its path
 export const FORESEEN = 200; // steps that are decoded ahead of where one stands
 
+/** @import { Step } from "./decoding.js" */
+
+/** @param {Step} step */
 export function pathOf(step) {
   const steps = [];
-  for (let at = step; at; at = at.parent) steps.push(at);
+  for (let at = /** @type {Step | null} */ (step); at; at = at.parent) steps.push(at);
   return steps.reverse();
 }
 
-// A branch is {tip, choices}: the last step of one way the text went on, and what is to be chosen from there,
-// {index: id}.
+/**
+ * The last step of one way the text went on, and what is to be chosen from there, {index: id}.
+ * @typedef {{tip: Step, choices: Record<string, number>}} Branch
+ */
+
 const written = ({ tip }) => [...tip.tokens, tip.id];
 const begins = (ids, prefix) => prefix.every((id, at) => ids[at] === id);
 
@@ -38,8 +44,12 @@ function settledBranch(branch, sampling) {
 const upTo = (choices, keep) => Object.fromEntries(Object.entries(choices).filter(([index]) => keep(Number(index))));
 
 export class DecodingTree {
+  /** @param {Branch} branch @param {number} index @param {Branch[]} others */
   constructor(branch, index = 0, others = []) {
-    Object.assign(this, { branch, index, others, steps: pathOf(branch.tip) });
+    this.branch = branch;
+    this.index = index;
+    this.others = others;
+    this.steps = pathOf(branch.tip);
   }
 
   get step() {

@@ -172,14 +172,14 @@ export function live(source, asked, { newest, before = {}, coming = [], tree, ..
   const pooled = inModel && !isPart ? null : (before[kind] = pooledHeads(merged, kind, before[kind]));
   const [arrays, shapes] = [{}, {}];
   const put = (name, values, shape) => Object.assign(arrays, { [name]: values }) && (shapes[name] = shape);
-  if (!inModel) put(`grid/${kind}`, pooled.cells, pooled.shape);
+  if (pooled && !inModel) put(`grid/${kind}`, pooled.cells, pooled.shape);
   put("weights", head.weights, sizes);
   if (head.q) put("q", head.q, [sizes[0], head.q.length / sizes[0]]);
   if (head.k) put("k", head.k, [sizes[1], head.k.length / sizes[1]]);
   if (head.v && inModel) put("v", head.v, [sizes[1], head.v.length / sizes[1]]);
   if (head.moved) put("moved", head.moved, [sizes[1]]);
   if (head.bias) put("bias", head.bias, sizes);
-  if (isPart) {
+  if (pooled && isPart) {
     const [, heads, rows, columns] = pooled.shape;
     const cells = cutHead(pooled.cells, selection.layer * heads + selection.head, rows * columns);
     put("text", cells, [rows, columns]);
@@ -192,10 +192,12 @@ export function live(source, asked, { newest, before = {}, coming = [], tree, ..
   const ends = newest && (!(drawn instanceof Part) || drawn.places[kind][0][1] === drawn.whole(kind)[0]);
   const about = { ...header.about, text: source.text, output: source.output };
   if (wordsIn(drawn)) about.merged = Object.fromEntries(source.kinds.map((one) => [one, wordsIn(drawn).changes(one)]));
-  const block = { [kind]: inModel ? blockOfHeads(merged, kind) : pooled.block };
+  const block = { [kind]: inModel ? blockOfHeads(merged, kind) : pooled?.block };
   const rest = { kinds, window, block, every: 1, maps: [selection.order], modelled: true, newest: ends };
   if (inModel) rest.model = { ...modelMessage(drawn, selection, { put, before }), tree };
-  return { message: { ...header, about, selection, ...rest, arrays, shapes }, head };
+  /** @type {Record<string, any>} */
+  const message = { ...header, about, selection, ...rest, arrays, shapes };
+  return { message, head };
 }
 
 // The weights of all heads of the layer looked at, as many as are drawn as lines.

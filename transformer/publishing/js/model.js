@@ -6,6 +6,22 @@
 import { ACTIVATIONS, product, linear, Matrix, normalised, NORMS, softmax, widened } from "./matrix.js";
 import { distanceBias, sinusoid, turn, turnsOf, vectorBuckets } from "./positions.js";
 
+/** @import { Config, Rows, Switches } from "./decoding.js" */
+
+/**
+ * @typedef {{matrix: Matrix, bias: Float32Array | null}} LinearMap
+ *
+ * The switches of one layer's heads.
+ * @typedef {{scale: number[], uniform: boolean[]} | null} Switched
+ *
+ * @typedef {object} Pass
+ * @property {number} [start]
+ * @property {Rows[] | null} [past]
+ * @property {Pick<Rows, "k" | "v">[] | null} [memory]
+ * @property {Switches} [heads]
+ * @property {((part: Record<string, any>) => void) | null} [keep]
+ */
+
 // The weights of a checkpoint by name; parts that a model does not have are null.
 export class Weights {
   #arrays = new Map();
@@ -29,6 +45,7 @@ export class Weights {
     return this.#matrices.get(name) ?? null;
   }
 
+  /** @param {string} name @returns {LinearMap | null} */
   map(name) {
     const matrix = this.matrix(`${name}.weight`);
     return matrix ? { matrix, bias: this.numbers(`${name}.bias`) } : null;
@@ -48,8 +65,15 @@ export function listed(x, count) {
 
 // Multi-head attention of one layer. Vaswani et al. 2017, section 3.2.2.
 export class Attention {
-  constructor(config, weights, name, { kind, layer, buckets }) {
-    Object.assign(this, { config, kind });
+  /**
+   * @param {Config} config
+   * @param {Weights} weights
+   * @param {string} name
+   * @param {{kind: string, layer: number, buckets?: Float32Array | null}} place
+   */
+  constructor(config, weights, name, { kind, layer, buckets = null }) {
+    this.config = config;
+    this.kind = kind;
     this.heads = config.n_heads;
     this.groups = config.kv_heads ?? config.n_heads;
     this.width = config.head_dim ?? config.d_model / config.n_heads;
@@ -63,7 +87,7 @@ export class Attention {
       this.maps[part] = weights.map(`${name}.${part}_proj`);
       this.norms[part] = weights.norm(`${name}.${part}_norm`);
     }
-    this.out = weights.map(`${name}.out_proj`);
+    this.out = /** @type {LinearMap} */ (weights.map(`${name}.out_proj`));
     this.bias = distanceBias(config, kind, buckets);
     if (config.positions === "disentangled" && kind !== "cross") this.bias = this.#vectorBias(buckets);
   }
@@ -117,7 +141,13 @@ export class Attention {
   // What the queries of some tokens find: {z, found}, the values added up by the weights (T, H * D), and what the
   // output projection makes of them (T, d_model).
   //
-  // start: the place of the first query. switched: {scale, uniform} of each head, or null.
+  // start: the place of the first query.
+  /**
+   * @param {Float32Array[]} queries
+   * @param {Float32Array[]} keys
+   * @param {Float32Array[]} values
+   * @param {{start?: number, switched?: Switched}} options
+   */
   forward(queries, keys, values, { start = 0, switched = null }) {
     const { heads, groups, width } = this;
     const context = new Float32Array(queries.length * heads * width);
@@ -185,6 +215,12 @@ class Layer {
   }
 
   // The rows x after a part computed a change; see `forward` for what is kept. z: of an attention.
+  /**
+   * @param {Float32Array} x
+   * @param {Float32Array} change
+   * @param {string} part
+   * @param {{keep: Pass["keep"], z?: Float32Array | null}} options
+   */
   #add(x, change, part, { keep, z = null }) {
     const { residual_scale: scale, norm_position: place } = this.config;
     const out = this.#norm(change, `${part}_out`);
@@ -231,7 +267,8 @@ class Layer {
 // Layers one after the other, and a final norm unless each sum is normalised.
 class Stack {
   constructor(config, weights, kind, cross) {
-    Object.assign(this, { config, kind });
+    this.config = config;
+    this.kind = kind;
     const buckets = weights.numbers(`${kind}.buckets.weight`);
     this.layers = Array.from({ length: config[`${kind}_layers`] }, (_, layer) => {
       const name = `${kind}.layers.${layer}`;
@@ -242,14 +279,15 @@ class Stack {
 
   // Rows of tokens -> {x, layers}, with the `rows` of each layer; see `Layer.forward`. heads: see `Model.decode`; keep:
   // null, or is told of each layer's parts.
-  forward(x, count, { start = 0, past = null, memory = null, heads, keep = null }) {
+  /** @param {Float32Array} x @param {number} count @param {Pass} pass */
+  forward(x, count, { start = 0, past = null, memory = null, heads = null, keep = null }) {
     const { positions, norm_kind: kind, norm_eps: eps, d_model: width } = this.config;
     const layers = [];
     this.layers.forEach((layer, i) => {
       const { rotary, width: headWidth } = layer.attention;
       const turns = positions === "rotary" ? turnsOf(rotary, headWidth, start, count) : null;
       const switched = { own: switchedAt(heads, this.kind, i), cross: switchedAt(heads, "cross", i) };
-      const told = keep && ((part) => keep({ layer: i, ...part }));
+      const told = keep && ((/** @type {object} */ part) => keep({ layer: i, ...part }));
       const read = layer.forward(x, count, {
         start,
         turns,
@@ -266,10 +304,12 @@ class Stack {
 }
 
 // The switches of one layer's heads, or null: heads is {scale: {kind: (layers, H)}, uniform: {kind: (layers, H)}}.
+/** @param {Switches} heads @param {string} kind @param {number} layer @returns {Switched} */
 export function switchedAt(heads, kind, layer) {
   const [scale, uniform] = [heads?.scale?.[kind]?.[layer], heads?.uniform?.[kind]?.[layer]];
   if (!scale && !uniform) return null;
-  return { scale: scale ?? uniform.map(() => 1), uniform: uniform ?? scale.map(() => false) };
+  const all = scale ?? uniform ?? [];
+  return { scale: scale ?? all.map(() => 1), uniform: uniform ?? all.map(() => false) };
 }
 
 // Token ids to rows, with positions added if they are of that kind. Vaswani et al. 2017, sections 3.4 and 3.5.
@@ -322,31 +362,36 @@ function addTo(x, at, row) {
   if (row) for (let i = 0; i < row.length; i++) x[at + i] += row[i];
 }
 
-// All shapes of the transformer; header.config says which. Vaswani et al. 2017, figure 1.
+// All shapes of the transformer; `config` says which. Vaswani et al. 2017, figure 1.
 export class Model {
-  constructor({ config }, weights) {
+  /** @param {Config} config @param {Weights} weights */
+  constructor(config, weights) {
     this.config = config;
     const { encoder_layers: encodes, decoder_layers: decodes } = config;
     if (decodes) {
+      /** @type {Embedding} */
       this.tgtEmbedding = new Embedding(config, weights, "tgt_embedding");
+      /** @type {Stack} */
       this.decoder = new Stack(config, weights, "decoder", encodes > 0);
       this.narrow = weights.map("narrow");
     }
     if (encodes) {
+      /** @type {Embedding} */
       this.srcEmbedding = new Embedding(config, weights, "src_embedding");
+      /** @type {Stack} */
       this.encoder = new Stack(config, weights, "encoder", false);
     }
     this.pooler = weights.map("pooler");
     this.poolerNorm = weights.norm("pooler_norm");
     this.maskedHead = weights.map("masked_head.dense");
     this.maskedNorm = weights.norm("masked_head.norm");
-    this.output = weights.map("output");
+    this.output = /** @type {LinearMap} */ (weights.map("output"));
   }
 
   // The "encoder", "decoder" or "cross" attention of a layer.
   attention(kind, layer) {
     const block = this[kind === "encoder" ? "encoder" : "decoder"].layers[layer];
-    return kind === "cross" ? block.cross : block.attention;
+    return /** @type {Attention} */ (kind === "cross" ? block.cross : block.attention);
   }
 
   // The output projection of an attention: its weight (d_model, H * D) and how many columns that has.
@@ -370,10 +415,10 @@ export class Model {
 
   // Keys and values of cross-attention in each decoder layer, of the encoder's rows (S, d_model).
   projectMemory(x, count) {
-    return this.decoder.layers.map(({ cross }) => ({
-      k: cross.project("k", x, count),
-      v: cross.project("v", x, count),
-    }));
+    return this.decoder.layers.map((_, layer) => {
+      const cross = this.attention("cross", layer);
+      return { k: cross.project("k", x, count), v: cross.project("v", x, count) };
+    });
   }
 
   // Target ids from place `start` on -> {x, layers}. past: the `layers` of the tokens before; memory: of

@@ -18,9 +18,22 @@ import { drawSettings } from "./settings.js";
 import { readAs, respell } from "./spelling.js";
 
 const WRITTEN_MS = 250; // between two changes of the address, of which browsers take only so many
-const { models, settings, lacks } = JSON.parse(document.getElementById("models").textContent);
+const { models, settings, lacks } = JSON.parse(
+  /** @type {HTMLElement} */ (document.getElementById("models")).textContent,
+);
 const parts = buildPage();
-const page = { text: "", model: -1, sampling: {}, heads: [], asked: {}, place: null, picture: null, sent: 0, timer: 0 };
+/** What is on the page; `picture` is the message that is drawn. */
+const page = {
+  text: "",
+  model: -1,
+  sampling: {},
+  heads: [],
+  asked: {},
+  place: /** @type {any} */ (null),
+  picture: /** @type {any} */ (null),
+  sent: 0,
+  timer: 0,
+};
 const typed = new Map(); // model -> its text when another was chosen
 const answers = new Answers(models, {
   unpacking: (model, share) => showOpening(models[model], share),
@@ -64,7 +77,7 @@ function chooseModel(model) {
   };
   const titles = models.map(({ title }, at) => [at, title]);
   parts.models.replaceChildren(...(models.length > 1 ? [segments("Model", titles, model, choose)] : []));
-  parts.models.firstChild?.classList.add("models");
+  parts.models.firstElementChild?.classList.add("models");
   parts.name.textContent = models.length > 1 ? "Heads Up" : `Heads Up · ${about.title}`;
   document.title = `${about.title} · Heads Up`;
   parts.examples.replaceChildren(...about.examples.map(exampleOf));
@@ -87,7 +100,7 @@ function clearStage() {
   answers.leave();
   app().keys?.abort();
   parts.stage.replaceChildren();
-  parts.stage.ariaBusy = false;
+  parts.stage.ariaBusy = "false";
   page.picture = null;
 }
 
@@ -122,8 +135,8 @@ function show(text, asked, said) {
     return problem === "empty" ? showEmpty(about) : showProblem(problem);
   }
   parts.stage.hidden = false;
-  parts.stage.ariaBusy = true;
-  const { view, stepView } = parts.stage.firstChild ?? {};
+  parts.stage.ariaBusy = "true";
+  const { view, stepView } = /** @type {any} */ (parts.stage.firstChild ?? {});
   const numbers = {
     looked: stepView?.parts.picture.view.sent ?? view?.sent ?? 0,
     answered: stepView?.controls?.sent ?? 0,
@@ -145,7 +158,7 @@ function showEmpty(about) {
 function showProblem(words) {
   parts.problem.textContent = words;
   parts.problem.hidden = !words;
-  parts.stage.ariaBusy = false;
+  parts.stage.ariaBusy = "false";
   if (!words) return;
   parts.opening.hidden = true;
   parts.stage.hidden = true;
@@ -154,15 +167,15 @@ function showProblem(words) {
 function showOpening(about, share) {
   parts.opening.hidden = about === null;
   if (!about) return;
-  parts.opening.firstChild.textContent = `Unpacking ${about.title}, ${(about.bytes / 1e6).toFixed(1)} MB`;
-  parts.opening.lastChild.value = share;
+  parts.unpacking.textContent = `Unpacking ${about.title}, ${(about.bytes / 1e6).toFixed(1)} MB`;
+  parts.progress.value = share;
 }
 
 function showPicture({ message, place }) {
   const first = page.place === null;
   Object.assign(page, { picture: message, place, asked: place });
   showOpening(null);
-  parts.stage.ariaBusy = false;
+  parts.stage.ariaBusy = "false";
   leave(first);
   drawStage();
 }
@@ -228,17 +241,20 @@ function buildPage() {
     name: part("h1"),
     models: part("div"),
     examples: part("div", { className: "examples", role: "group", ariaLabel: "Examples" }),
-    text: part("input"),
+    text: /** @type {HTMLInputElement | HTMLTextAreaElement} */ (part("input")),
     go: part("button", { textContent: "Read" }),
     box: block("box"),
     problem: part("p", { className: "said problem", role: "alert", hidden: true }),
     said: part("p", { className: "said", hidden: true }),
     idle: part("p", { className: "said idle", hidden: true }),
     off: part("div", { className: "off", hidden: true }),
-    opening: part("p", { className: "said opening", hidden: true, role: "status" }, "", part("progress")),
+    unpacking: new Text(),
+    progress: part("progress"),
+    opening: part("p", { className: "said opening", hidden: true, role: "status" }),
     stage: part("main", { className: "stage" }),
     foot: part("footer"),
   };
+  made.opening.append(made.unpacking, made.progress);
   const knobs = svgPart("path", { d: "M1 4h8M13 4h2M1 12h2M7 12h8M11 2v4M5 10v4" });
   const icon = svgPart("svg", { viewBox: "0 0 16 16" }, knobs);
   const summary = part("summary", { ariaLabel: "Settings" }, icon, part("span", { textContent: "Settings" }));
@@ -252,7 +268,7 @@ function buildPage() {
   closesOutside(made.settings);
   const { name, models: choice, examples, form, problem, said, idle, off, opening, stage, foot } = made;
   const top = part("header", { className: "top" }, name, choice, examples);
-  const all = document.getElementById("page");
+  const all = /** @type {HTMLElement} */ (document.getElementById("page"));
   all.classList.add("page");
   all.replaceChildren(top, form, problem, said, idle, off, opening, stage, foot);
   return made;

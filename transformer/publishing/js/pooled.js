@@ -1,6 +1,7 @@
 // All heads of a kind small, as `Pooled` in transformer/attention_view/heads.py has them.
 //
 // L layers, H heads, Tq queries, Tk keys.
+/** @import { Words } from "./sources.js" */
 import { Part, Whole } from "./sources.js";
 
 const POOLED = 64; // cells of a pooled head, along each side
@@ -49,16 +50,31 @@ export function blocksOfAll(source) {
   return Object.fromEntries(made.map((one) => [one.kind, block(one)]));
 }
 
+/**
+ * @typedef {object} Pooled
+ * @property {Part | Whole | Words} source
+ * @property {Float32Array} largest
+ * @property {Uint8Array} cells
+ * @property {number[]} shape
+ * @property {number[]} block
+ */
+
 // All heads of a kind small, {cells (L, H, rows, columns), shape, block}: the square root of the largest weight of a
 // cell. before: the same of an earlier step of a text, of which what is still so is taken. block: queries and keys to a
 // cell.
+/**
+ * @param {Part | Whole | Words} source
+ * @param {string} kind
+ * @param {Pooled | null} [before]
+ * @returns {Pooled}
+ */
 export function pooledHeads(source, kind, before = null, block = blockOfGrid(source, kind)) {
   const [layers, heads] = source.shape(kind);
   const [Tq, Tk] = source.axes(kind).map((axis) => axis.length);
   const [rows, columns] = [Math.ceil(Tq / block[0]), Math.ceil(Tk / block[1])];
   const largest = new Float32Array(layers * heads * rows * columns);
   const first = before && String(block) === String(before.block) ? queriesInCommon(source, kind, before.source) : 0;
-  if (first) spreadOut(before, largest, rows, columns);
+  if (before && first) spreadOut(before, largest, rows, columns);
   const column = Uint16Array.from({ length: Tk }, (_, key) => Math.floor(key / block[1]));
   for (let layer = 0; layer < layers; layer++) {
     const weightsOf = weightsOfQueries(source, kind, layer);

@@ -1,6 +1,8 @@
 // What positions add to embeddings, how they turn queries and keys, and what they add to scores; the twin of
 // transformer/model/positions.py and rotary.py, where the papers are named.
 
+/** @import { Config } from "./decoding.js" */
+
 // The sines and cosines that are added to the embedding at a place.
 export function sinusoid({ sinusoid_layout: layout, pad_id: padding, d_model: width }, place) {
   const row = new Float32Array(width);
@@ -147,6 +149,7 @@ function bucketOf(apart, { relative_buckets: all, relative_distance: furthest },
 }
 
 // The bucket of a distance whose learned vector meets queries and keys: "disentangled" positions.
+/** @param {Config} config */
 export function vectorBuckets({ relative_buckets: span, relative_distance: furthest }) {
   const middle = Math.floor(span / 2);
   return remembered((apart) => {

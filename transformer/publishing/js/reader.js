@@ -12,19 +12,24 @@ const LONGEST_CLASS = 60; // characters of one
 
 export class Reader {
   constructor(opened, page, { text, heads, selection, looked, class: wanted }, number) {
-    Object.assign(this, { opened, page, text, asked: selection, number, looked });
+    this.opened = opened;
+    this.page = page;
+    this.text = text;
+    this.asked = selection;
+    this.number = number;
+    this.looked = looked;
     this.reading = read(opened, text, { heads });
     this.source = new Whole(opened, { ids: { src: Array.from(this.reading.src) }, text, heads }, this.reading);
-    const { probabilities } = opened.config.n_classes ? this.reading : {};
-    this.order = probabilities
-      ? Array.from(probabilities.keys()).sort((a, b) => probabilities[b] - probabilities[a])
-      : [];
+    const probabilities = (opened.config.n_classes && this.reading.probabilities) || new Float32Array();
+    this.probabilities = probabilities;
+    this.order = Array.from(probabilities.keys()).sort((a, b) => probabilities[b] - probabilities[a]);
     const named = page.classes.indexOf(wanted);
     this.class = named >= 0 ? named : this.order[0];
   }
 
   select({ number, ...asked }) {
-    Object.assign(this, { asked, looked: number });
+    this.asked = asked;
+    this.looked = number;
   }
 
   choose(nth) {
@@ -67,20 +72,20 @@ export class Reader {
   }
 
   said() {
-    const { reading, order, page } = this;
+    const { reading, order, page, probabilities } = this;
     if (!order.length) return `${reading.src.length} token${reading.src.length === 1 ? "" : "s"} read`;
     const likeliest = order.slice(0, SAID).map((at) => {
-      return `${[...page.classes[at]].slice(0, LONGEST_CLASS).join("")} ${inPercent(reading.probabilities[at])}`;
+      return `${[...page.classes[at]].slice(0, LONGEST_CLASS).join("")} ${inPercent(probabilities[at])}`;
     });
     return `Likeliest classes: ${likeliest.join(", ")}.`;
   }
 
   bars(explains) {
-    const { reading, order, page } = this;
+    const { order, page, probabilities } = this;
     if (!order.length) return null;
     const rows = order.map((at) => ({
       label: page.classes[at],
-      probability: reading.probabilities[at],
+      probability: probabilities[at],
       chosen: at === this.class,
       excluded: false,
     }));

@@ -14,6 +14,7 @@ const cutRows = ({ values, shape }, rows, columns) => {
 };
 
 // Throws for what is not there, or no number in its range.
+/** @param {Record<string, any>} options @param {any} page @param {Record<string, any>[]} settings */
 function asked({ heads = [], choices = {}, steps, ...sampling }, page, settings) {
   const named = [heads].flat().map(String);
   for (const name of named) {
@@ -68,6 +69,7 @@ export function scriptFace(models, settings, answers) {
   return {
     models: names,
     // options: {temperature, top_k, top_p, min_p, seed, heads, choices, steps}; see docs/publishing.md.
+    /** @param {string} name @param {string} text @param {Record<string, any>} [options] */
     async run(name, text, options = {}) {
       const model = names.findIndex((one) => one.name === name || one.id === name);
       if (model < 0)

@@ -1,8 +1,18 @@
 // How the next token is chosen from logits; the twin of transformer/inference/sampling.py, draws included: the same
 // seed and step choose the same token in the browser as in Python.
 //
-// A sampling has the fields of `GREEDY`, the names of transformer/inference/sampling_settings.py.
+// A sampling has the names of transformer/inference/sampling_settings.py.
 
+/**
+ * @typedef {object} Sampling
+ * @property {number} temperature
+ * @property {number | null} top_k
+ * @property {number | null} top_p
+ * @property {number | null} min_p
+ * @property {number} seed
+ */
+
+/** @type {Sampling} */
 export const GREEDY = { temperature: 0, top_k: null, top_p: null, min_p: null, seed: 0 };
 
 const COLDEST = 1e-6; // below this, logits divided by the temperature could overflow

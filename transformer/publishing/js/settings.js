@@ -8,7 +8,8 @@ const samePlace = (a) => (b) => a.kind === b.kind && a.layer === b.layer && a.he
 
 // change: is told of another {sampling} or {heads}.
 export function drawSettings(box, { page, settings, sampling, heads, change }) {
-  const focused = box.contains(document.activeElement) ? document.activeElement.dataset.name : null;
+  const active = /** @type {HTMLElement | null} */ (document.activeElement);
+  const focused = box.contains(active) ? active?.dataset.name : null;
   const parts = [];
   if (page.steps) {
     parts.push(part("h2", { textContent: "How tokens are chosen" }));

@@ -18,7 +18,16 @@ export class Whole {
     const layers = { encoder: config.encoder_layers, decoder: config.decoder_layers };
     layers.cross = layers.encoder && layers.decoder;
     const kinds = Object.keys(SIDES).filter((kind) => layers[kind]);
-    Object.assign(this, { opened, ids, nextId, text, output, heads, computed, config, layers, kinds });
+    this.opened = opened;
+    this.ids = ids;
+    this.nextId = nextId;
+    this.text = text;
+    this.output = output;
+    this.heads = heads;
+    this.computed = computed;
+    this.config = config;
+    this.layers = layers;
+    this.kinds = kinds;
     this.made = new Map();
     const piece = (side) => (id) => tokenizerOf(opened, side).piece(id);
     this.labels = { src: (ids.src ?? []).map(piece("src")), tgt: (ids.tgt ?? []).map(piece("tgt")) };
@@ -97,12 +106,20 @@ export const wholeStep = (opened, step, output) =>
 // is left out is no key; it stays a query, except for special tokens of an encoder.
 export class Words {
   constructor(of, { merge, hide }) {
-    const { kinds, text, output, opened, config, heads } = of;
-    Object.assign(this, { of, merge, hide, kinds, text, output, opened, config, heads, chosen: {} });
+    this.of = of;
+    this.merge = merge;
+    this.hide = hide;
+    this.kinds = of.kinds;
+    this.text = of.text;
+    this.output = of.output;
+    this.opened = of.opened;
+    this.config = of.config;
+    this.heads = of.heads;
+    this.chosen = {};
     this.sides = Object.fromEntries(
       ["src", "tgt"].filter((side) => of.ids[side]?.length).map((s) => [s, this.side(s)]),
     );
-    for (const kind of kinds) this.chosen[kind] = this.choose(kind);
+    for (const kind of this.kinds) this.chosen[kind] = this.choose(kind);
   }
 
   side(side) {
@@ -263,8 +280,14 @@ export const innermost = (source) => (source instanceof Part ? source.of : sourc
 
 export class Part {
   constructor(of, places) {
-    const { kinds, text, output, opened, config, heads } = of;
-    Object.assign(this, { of, places, kinds, text, output, opened, config, heads });
+    this.of = of;
+    this.places = places;
+    this.kinds = of.kinds;
+    this.text = of.text;
+    this.output = of.output;
+    this.opened = of.opened;
+    this.config = of.config;
+    this.heads = of.heads;
   }
 
   shape(kind) {

@@ -17,6 +17,16 @@ const { candidates: WORDS } = SHARED;
 const LONGEST_CHARACTER = 3; // pieces before the last one of a character in UTF-8
 const LONGEST_END = 60; // characters of the end of a branch
 
+/**
+ * What was asked for and is not done: the step to go to, and choices to make on the way.
+ * @typedef {object} Pending
+ * @property {number} index
+ * @property {number} number of the press that asked for it
+ * @property {number} [chosen] the number of the last choice that was made
+ * @property {{at: number, nth: number, number: number}[]} choices
+ * @property {number | null} farthest
+ */
+
 export class Stepper {
   // asked: {text, sampling, heads, choices, step, selection}, as a link says it; step may be null. number: of the texts
   // opened on the page.
@@ -24,12 +34,21 @@ export class Stepper {
     const { text, sampling, heads, choices, step, selection } = asked;
     const known = Object.entries(choices ?? {}).filter(([, id]) => id < opened.config.vocab_size);
     const { looked, answered } = asked; // what the views that were there before have counted to
-    Object.assign(this, { opened, page, text, sampling, asked: selection, number, looked, answered });
+    this.opened = opened;
+    this.page = page;
+    this.text = text;
+    this.sampling = sampling;
+    this.asked = selection;
+    this.number = number;
+    this.looked = looked;
+    this.answered = answered;
     this.tree = new DecodingTree({ tip: start(opened, text, { sampling, heads }), choices: Object.fromEntries(known) });
     this.opensAt = null;
     const index = step ?? page.opening ?? FORESEEN;
+    /** @type {Pending | null} */
     this.pending = { index, number: answered, choices: [], farthest: index };
-    Object.assign(this, { drawn: {}, pooled: {} });
+    this.drawn = {};
+    this.pooled = {};
   }
 
   // As the step controls ask: {index, number, decoding, from, choices}. What is under way is given up.
@@ -39,18 +58,20 @@ export class Stepper {
     const origin = other ? move.from - (this.opensAt ?? this.tree.index) : 0;
     const done = Math.max(this.answered, this.pending?.chosen ?? 0);
     const choices = move.choices.filter(({ number }) => number > done);
-    const pressed = this.pending?.number > this.answered; // else the text still opens, which goes no further
+    const { pending } = this;
+    const pressed = pending !== null && pending.number > this.answered; // else the text opens, which goes no further
     this.pending = {
       index: move.index - origin,
       number: move.number,
       chosen: done,
       choices: choices.map((choice) => ({ ...choice, at: choice.at - origin })),
-      farthest: pressed ? this.pending.farthest : null,
+      farthest: pressed ? pending.farthest : null,
     };
   }
 
   select({ number, ...asked }) {
-    Object.assign(this, { asked, looked: number });
+    this.asked = asked;
+    this.looked = number;
   }
 
   sample(sampling) {
@@ -69,7 +90,7 @@ export class Stepper {
     while (this.pending) {
       const { pending } = this;
       const [choice] = pending.choices;
-      if (!this.along(choice ? choice.at : pending.index, until)) return true;
+      if (!this.along(pending, choice ? choice.at : pending.index, until)) return true;
       if (!choice) {
         this.answered = pending.number;
         this.pending = null;
@@ -92,8 +113,8 @@ export class Stepper {
   }
 
   // Goes to a step, until the time is up; returns whether it is there.
-  along(index, until) {
-    const { pending } = this;
+  /** @param {Pending} pending @param {number} index @param {number} until */
+  along(pending, index, until) {
     pending.farthest ??= this.tree.index + FARTHEST;
     const goal = Math.min(index, pending.farthest);
     this.tree = this.tree.to(goal, this.sampling, until - performance.now());

@@ -22,6 +22,7 @@ function charactersOf(bytes) {
   for (let at = 0; at < bytes.length;) {
     const lead = bytes[at];
     const size = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    /** @type {string | null} */
     let char = null;
     try {
       char = decoder.decode(Uint8Array.from(bytes.slice(at, at + size)));

@@ -10,10 +10,12 @@ import { Stepper } from "./stepper.js";
 
 const PORTION = 120; // ms of work after which a picture is drawn, or a press is heard
 const models = []; // {page, opened}, and of one that is coming {bytes, read, opening}
-let shown = null; // the text on the page, and the number of the view that asked for it
+/** @type {any} */
+let shown = null; // a Stepper or a Reader, and the number of the view that asked for it
 let waiting = false; // for the next portion
 
-const tell = (name, fields, transfer = []) => postMessage({ tell: name, ...fields }, transfer);
+/** @param {string} name @param {object} fields @param {Transferable[]} transfer */
+const tell = (name, fields, transfer = []) => postMessage({ tell: name, ...fields }, { transfer });
 
 // Throws where its bytes could not be read, each time that it is asked for.
 function opened(at) {
@@ -57,7 +59,7 @@ function attempt(work, about) {
   try {
     work();
   } catch (error) {
-    tell("error", { ...about, message: String(error?.message || error) });
+    tell("error", { ...about, message: String(/** @type {Error | undefined} */ (error)?.message || error) });
   }
 }
 

@@ -102,7 +102,7 @@ function sizeOf(root, data, most, layers) {
   }
   const large = grown(root, data, most, layers);
   if (large) return large;
-  const [, wide, high] = CELL.find(([upTo]) => most <= upTo);
+  const [, wide, high] = /** @type {number[]} */ (CELL.find(([upTo]) => most <= upTo));
   if (most * layers > FEW)
     return [beside(root, data, most, fitting(MANY_WIDE, most, wide)), fitting(MANY_HIGH, layers, high)];
   const usual = [narrowed(root, data, most, wide), enlarged ? Math.min(high, LOW) : high];
@@ -110,7 +110,7 @@ function sizeOf(root, data, most, layers) {
 }
 
 // Few heads take the room that their cards and the window have.
-function spread(root, { cards, columns }, most, layers, [width, height]) {
+function spread(root, { cards, columns }, most, layers, /** @type {number[]} */ [width, height]) {
   const { clientWidth, currentCSSZoom: zoom = 1 } = root;
   const room = clientWidth * zoom;
   if (most > NUMBERED || (zoom === 1 && room <= NARROW)) return [width, height];
@@ -325,7 +325,7 @@ function itemOf({ data, pick }, card) {
 function thumb(data, { maps: [{ shades }] }) {
   const canvas = part("canvas", { width: shades[0].length, height: shades.length, className: "thumb" });
   canvas.setAttribute("aria-hidden", "true");
-  const context = canvas.getContext("2d");
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   shades.forEach((row, y) => {
     row.forEach((shade, x) => {
       context.fillStyle = shade < 0 ? "transparent" : data.ramp[shade];
@@ -372,7 +372,7 @@ function picture(view) {
   const bottom = y + 30;
   svg.prepend(svgPart("rect", { width: right, height: bottom, fill: data.paper }));
   const size = { viewBox: `0 0 ${right} ${bottom}`, width: right, height: bottom };
-  for (const [name, value] of Object.entries(size)) svg.setAttribute(name, value);
+  for (const [name, value] of Object.entries(size)) svg.setAttribute(name, String(value));
   return new XMLSerializer().serializeToString(svg);
 }
 

@@ -22,7 +22,7 @@ export default function component({ data, parentElement, setStateValue }) {
   if (app().lesson?.view !== view) {
     listenForLesson(view);
     const again = () => view.root.isConnected && !view.data.guided && showStrip(view);
-    for (const listen of [onRoomState, onFoot]) listen(again, app().lesson.signal);
+    for (const listen of [onRoomState, onFoot]) listen(again, app().lesson?.signal);
   }
   root.classList.toggle("guided", data.guided);
   root.classList.toggle("large", data.large);

@@ -270,7 +270,7 @@ function pictureOf(view) {
   const ratio = window.devicePixelRatio || 1;
   const frame = view.parts.figures.getBoundingClientRect();
   const picture = part("canvas", { width: frame.width * ratio, height: frame.height * ratio });
-  const context = picture.getContext("2d");
+  const context = /** @type {CanvasRenderingContext2D} */ (picture.getContext("2d"));
   context.fillStyle = view.theme.page;
   context.fillRect(0, 0, picture.width, picture.height);
   for (const [canvas, host] of canvases) {

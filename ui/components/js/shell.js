@@ -3,7 +3,7 @@
 import { app, takeOver } from "#view/app.js";
 import { freeKeys } from "#view/controls/controls.js";
 import { linkButton } from "#view/controls/copy.js";
-import { part } from "#view/elements.js";
+import { activeElement, part } from "#view/elements.js";
 import { keepAllFigures } from "#view/figures/expose.js";
 import { withModifier } from "#view/pointer.js";
 import {
@@ -97,7 +97,7 @@ function keepPage(page) {
 function focusEmptyBox(signal) {
   if (new URLSearchParams(window.location.search).get("text") !== "") return;
   const look = () => {
-    const box = document.querySelector(TEXT_BOX);
+    const box = /** @type {HTMLElement | null} */ (document.querySelector(TEXT_BOX));
     if (box) observer.disconnect();
     box?.focus();
   };
@@ -154,13 +154,16 @@ const HIDDEN = "position: fixed; width: 1px; height: 1px; overflow: hidden; clip
 
 function announcePage() {
   if (app().keys?.view?.root.isConnected) return;
-  const region = document.querySelector(`.${REGION}`) ?? newRegion();
+  /** @type {(HTMLElement & {path?: string, summary?: string}) | null} */
+  const there = document.querySelector(`.${REGION}`);
+  const region = there ?? newRegion();
   const text = summaryOfPage();
   const path = window.location.pathname;
   if (region.path === path && region.summary !== text) region.textContent = text;
   Object.assign(region, { path, summary: text }); // a screen reader reads a whole page on arrival
 }
 
+/** @returns {HTMLElement & {path?: string, summary?: string}} */
 function newRegion() {
   const region = document.createElement("div");
   region.className = REGION;
@@ -176,8 +179,8 @@ function summaryOfPage() {
   const alerts = alertElements().map((alert) => alert.innerText.trim());
   if (alerts.length) return alerts.join(" ");
   const main = mainElement();
-  const view = main?.querySelector("[role=radio][aria-checked=true]")?.innerText;
-  return [main?.querySelector("h1")?.innerText, view].filter(Boolean).join(": ");
+  const view = /** @type {HTMLElement | null} */ (main?.querySelector("[role=radio][aria-checked=true]") ?? null);
+  return [main?.querySelector("h1")?.innerText, view?.innerText].filter(Boolean).join(": ");
 }
 
 // Our entries in Streamlit's own menu at the top of every page: they look like its own and are added when it opens.
@@ -196,7 +199,7 @@ function waitFor(entries, tries) {
   const list = menuList();
   if (!list && tries) return requestAnimationFrame(() => waitFor(entries, tries - 1));
   const own = list?.querySelector("button[role=menuitem]");
-  if (!own || list.querySelector("[data-entry]")) return;
+  if (!own || list?.querySelector("[data-entry]")) return;
   own.before(...entries().map(([text, act]) => entryLike(own, text, act)));
 }
 
@@ -230,7 +233,7 @@ function openDropped({ signal, send, largest }) {
 
 function chooseView(to) {
   const input = part("input", { type: "file", accept: ".json,application/json" });
-  input.onchange = () => sendFile(input.files[0], to);
+  input.onchange = () => sendFile(input.files?.[0], to);
   input.click();
 }
 
@@ -247,8 +250,9 @@ const UNAUTHORIZED = 401;
 
 function leaveWhenSignedOut(signal) {
   const observer = new PerformanceObserver((list) => {
+    const entries = /** @type {PerformanceResourceTiming[]} */ (list.getEntries());
     const refused = ({ name, responseStatus }) => name.endsWith(CONFIG) && responseStatus === UNAUTHORIZED;
-    if (list.getEntries().some(refused)) window.location.reload();
+    if (entries.some(refused)) window.location.reload();
   });
   observer.observe({ type: "resource" });
   signal.addEventListener("abort", () => observer.disconnect());
@@ -260,7 +264,10 @@ function leaveWhenSignedOut(signal) {
 const EVERY = 700; // ms
 const SOON = 50; // ms after a change of the system's theme, which the page follows
 
-const schemeOf = () => appElement() && getComputedStyle(appElement()).colorScheme;
+function schemeOf() {
+  const page = appElement();
+  return page && getComputedStyle(page).colorScheme;
+}
 
 function watchTheme(signal, changed) {
   const look = () => {
@@ -285,7 +292,7 @@ function provideClipboard() {
 }
 
 async function copyByCommand(text) {
-  const focused = document.activeElement;
+  const focused = activeElement();
   const field = part("textarea", { value: text, readOnly: true });
   field.style.cssText = "position: fixed; top: 0; opacity: 0";
   document.body.append(field);
@@ -317,7 +324,7 @@ function scrollToToken(token) {
 
 function scrollToMark(mark) {
   const box = beamBox();
-  const to = mark.dataset.across * box?.scrollWidth;
+  const to = mark.dataset.across * (box?.scrollWidth ?? NaN);
   if (box && mark.followed !== to) {
     box.scrollLeft = Math.max(to + SPACE - box.clientWidth, Math.min(to - SPACE, box.scrollLeft));
   }

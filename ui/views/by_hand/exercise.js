@@ -13,6 +13,7 @@ export default function component({ data, parentElement }) {
   const root = parentElement.querySelector(".exercise");
   dress(root, STYLE);
   if (root.view?.data.name === data.name) return;
+  /** @type {any} */
   const view = (root.view = { root, data, at: 0, cells: [] });
   build(view);
   for (const cell of view.cells) paint(cell);
@@ -147,7 +148,7 @@ function count(view, before = "") {
 // A browser may refuse to keep anything.
 function remembered(name) {
   try {
-    return JSON.parse(sessionStorage.getItem(`exercise ${name}`)) ?? {};
+    return JSON.parse(sessionStorage.getItem(`exercise ${name}`) ?? "{}");
   } catch {
     return {};
   }

@@ -161,6 +161,7 @@ function listen(view, svg) {
     const by = view.width / box.width;
     return [(event.clientX - box.left) * by, (event.clientY - box.top) * by];
   };
+  /** @type {{id: string, off: number[]} | null} */
   let held = null;
   svg.onpointerdown = (event) => {
     const group = event.target.closest("[data-id]");
@@ -175,8 +176,9 @@ function listen(view, svg) {
   };
   svg.onpointermove = (event) => {
     if (!held) return;
-    const [x, y] = at(event).map((number, axis) => number + held.off[axis]);
-    move(view, held.id, inPlane(view, [x, y]));
+    const { id, off } = held;
+    const [x, y] = at(event).map((number, axis) => number + off[axis]);
+    move(view, id, inPlane(view, [x, y]));
   };
   const release = () => {
     if (held) send(view);
@@ -233,13 +235,14 @@ function table(view) {
   const { data } = view;
   const heads = ["key", `q · k / ${data.divided_by}`, "weight", "weight × |v|"];
   const columns = heads.map((textContent) => part("th", { scope: "col", textContent }));
-  columns.at(-1).title = "How much of each key's value is added to the sum";
+  columns[3].title = "How much of each key's value is added to the sum";
   view.lines = new Map();
   const rows = shown(view).map(({ id, label }) => lineOf(view, id, label));
   const rest = data.keys.length - data.drawn;
   if (rest > 0) {
-    rows.push(lineOf(view, "others", `${rest} more`));
-    rows.at(-1).title = data.keys
+    const others = lineOf(view, "others", `${rest} more`);
+    rows.push(others);
+    others.title = data.keys
       .slice(data.drawn)
       .map(({ label }) => label)
       .join(", ");
@@ -408,6 +411,12 @@ const percents = (weight) =>
 
 const bracketed = (number) => (number.startsWith("−") ? `(${number})` : number);
 
+/**
+ * @param {any} view
+ * @param {any} line
+ * @param {{id?: string, score?: number, weight: number, carried: number}} row
+ * @param {number} longest
+ */
 function fillLine(
   view,
   { row, score, fill, percent, carried, size },

@@ -1,7 +1,7 @@
 // The step controls: their buttons, the keys of the whole page, and the step that presses add up to.
 import { takeOver } from "#view/app.js";
 import { linkButton } from "#view/controls/copy.js";
-import { part, svgPart } from "#view/elements.js";
+import { activeElement, part, svgPart } from "#view/elements.js";
 import { appElement } from "#view/streamlit.js";
 import { forLesson, withModifier } from "#view/pointer.js";
 
@@ -243,7 +243,7 @@ export function freeKeys(signal) {
   const onMouseDown = (event) => {
     if (!event.composedPath()[0].closest?.("[role=radio]")) return;
     event.preventDefault();
-    document.activeElement?.blur();
+    activeElement()?.blur();
   };
   // Reached by keyboard (detail is 0), what is chosen among keeps the arrow keys. Noted when the button goes down: a
   // tab's content may move it away before the button is up.
@@ -251,7 +251,7 @@ export function freeKeys(signal) {
     pressed = event.composedPath()[0].closest?.("[role=tab], canvas");
   };
   const onClick = (event) => {
-    if (event.detail && pressed && !event.defaultPrevented) setTimeout(() => document.activeElement?.blur(), 0);
+    if (event.detail && pressed && !event.defaultPrevented) setTimeout(() => activeElement()?.blur(), 0);
   };
   document.addEventListener("mousedown", onMouseDown, { capture: true, signal });
   document.addEventListener("pointerdown", onDown, { capture: true, signal });

@@ -36,8 +36,9 @@ export async function keepFilm(place, { name, ...options }) {
     if (row.isConnected) row.remove();
     return blob;
   } catch (error) {
+    const { message } = /** @type {Error} */ (error);
     if (making.signal.aborted) row.remove();
-    else row.replaceChildren(part("span", { role: "alert", textContent: `No ${kindName} was made: ${error.message}` }));
+    else row.replaceChildren(part("span", { role: "alert", textContent: `No ${kindName} was made: ${message}` }));
     return null;
   }
 }

@@ -9,7 +9,9 @@ export async function makeFilm(options) {
   if (!(frames >= 1)) throw new Error("A film needs one frame at least.");
   const [width, height] = [options.width, options.height].map((size) => even(Math.round(size)));
   const canvas = Object.assign(document.createElement("canvas"), { width, height });
-  const context = canvas.getContext("2d", { alpha: false, willReadFrequently: kind === "gif" });
+  const context = /** @type {CanvasRenderingContext2D} */ (
+    canvas.getContext("2d", { alpha: false, willReadFrequently: kind === "gif" })
+  );
   const still = async (index) => {
     context.reset();
     await paint(context, index);
@@ -42,6 +44,7 @@ async function writeGif({ frames, fps, hold, lasts, width, height, still, tell }
   const placesOf = indexer(colours, nearestColorIndex);
   const palette = Array.from({ length: MOST_COLOURS + 1 }, (_, at) => colours[at] ?? [0, 0, 0]);
   const gif = GIFEncoder();
+  /** @type {Uint8Array | null} */
   let before = null;
   for (let i = 0; i < frames; i++) {
     const now = placesOf(await pixels(i));
@@ -104,17 +107,17 @@ export function changed(before, now, same) {
 
 // Lets the page do what waits, clicks among it. A timer would be held up in a tab that is not in sight.
 
+/** @type {MessageChannel | null} */
 let channel = null;
+/** @type {((value?: any) => void)[]} */
 const waiting = [];
 
 function breath() {
-  if (!channel) {
-    channel = new MessageChannel();
-    channel.port1.onmessage = () => waiting.shift()();
-  }
+  const { port1, port2 } = (channel ??= new MessageChannel());
+  port1.onmessage ??= () => waiting.shift()?.();
   return new Promise((go) => {
     waiting.push(go);
-    channel.port2.postMessage(null);
+    port2.postMessage(null);
   });
 }
 
@@ -174,7 +177,7 @@ async function openSink(kind, config, fps) {
       await written;
       if (failure) throw failure;
       await output.finalize();
-      return output.target.buffer;
+      return /** @type {ArrayBuffer} */ (output.target.buffer);
     },
     async close() {
       if (encoder.state !== "closed") encoder.close();

@@ -7,9 +7,10 @@ import { SMALL, typeHasCome } from "#view/type.js";
 
 export const TYPE = 13; // px of its text
 
-export const screenOf = ({ camera, size }, box) => onScreen(camera, size, box);
+export const screenOf = (/** @type {Record<string, any>} */ { camera, size }, box) => onScreen(camera, size, box);
 
-export const isSeen = ([x, y, w, h], [width, height]) => x < width && y < height && x + w > 0 && y + h > 0;
+export const isSeen = (/** @type {number[]} */ [x, y, w, h], /** @type {number[]} */ [width, height]) =>
+  x < width && y < height && x + w > 0 && y + h > 0;
 
 // Whether so much is drawn at all: from 0 below `from` to 1 above `to`.
 export const fade = (value, from, to) => Math.min(1, Math.max(0, (value - from) / (to - from)));
@@ -46,12 +47,12 @@ export const tokenIn = (token, ...room) =>
 export function fillShape(context, points, colour) {
   context.fillStyle = colour;
   context.beginPath();
-  points.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
+  points.forEach((/** @type {number[]} */ [x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
   context.fill();
 }
 
 const circles = new Map();
-export function circle([x, y], r, count = 20) {
+export function circle(/** @type {number[]} */ [x, y], r, count = 20) {
   if (!circles.has(count)) {
     const turns = Array.from({ length: count + 1 }, (_, i) => (2 * Math.PI * i) / count);
     circles.set(
@@ -78,6 +79,7 @@ export function inLinesOf(words, room, size = TYPE, weight = 400) {
 export const shapeText = (shape, lengths) => shape.map((one) => (lengths[one] ?? one).toLocaleString("en")).join(" × ");
 
 // What a part is filled with, and its line; in the dark its line's colour, much darker and a little lighter.
+/** @param {any} picture @param {{type: string, kind?: string}} part */
 export function coloursOf({ places, theme }, { type, kind }) {
   const { colours } = places.blocks;
   const [fill, line] = colours[type === "attention" && kind === "cross" ? "cross" : type] ?? colours.others;

@@ -14,7 +14,7 @@ export function changesOf({ model }, { type, kind, layer, head }) {
   });
 }
 
-export function paintChanged(context, { message, theme }, node, [x, y, w, h]) {
+export function paintChanged(context, { message, theme }, node, /** @type {number[]} */ [x, y, w, h]) {
   const changes = changesOf(message, node);
   if (!changes.length || Math.min(w, h) < LEAST) return;
   context.strokeStyle = theme.ink;

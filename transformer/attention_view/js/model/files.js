@@ -75,8 +75,8 @@ function rowsOfTable({ view, places }) {
     const add = (kind, layer, part, head, ...numbers) =>
       rows.push([stack.id, kind, layer, part, head, whose, ...numbers].map(cell));
     const carriedAt = (name) => {
-      const at = carried?.parts.indexOf(name) ?? -1;
-      return at < 0 ? [null, null] : [carried.norms[at], carried.added[at]];
+      const at = carried ? carried.parts.indexOf(name) : -1;
+      return carried && at >= 0 ? [carried.norms[at], carried.added[at]] : [null, null];
     };
     add(stack.id, null, "embedding", null, ...carriedAt("embedding"), rest?.[0]);
     if (rest) add(stack.id, null, "positions", null, null, null, rest[1]);

@@ -69,7 +69,7 @@ function under(model, place) {
   return places.heads(part).find(({ box }) => holds(box, point)) ?? part;
 }
 
-function layerAt(places, stack, [, y]) {
+function layerAt(places, stack, /** @type {number[]} */ [, y]) {
   const count = stack.block.layers.length;
   const at = Math.floor((1 - (y - stack.box[1]) / stack.box[3]) * count);
   return places.layer(stack.id, Math.max(0, Math.min(count - 1, at)));
@@ -96,7 +96,7 @@ function nextUnder(model, place) {
 }
 
 // One of the products that make a number.
-function productAt({ places, path, view }, [px]) {
+function productAt({ places, path, view }, /** @type {number[]} */ [px]) {
   const count = view.message.arrays["number/weights"]?.length;
   if (!count) return null;
   const [x, , w] = places.product(path[5], 0, 1).box;
@@ -105,12 +105,12 @@ function productAt({ places, path, view }, [px]) {
 }
 
 // The node whose middle is nearest on the screen.
-function nearestTo(nodes, [px, py], [, , cw, ch]) {
+function nearestTo(nodes, /** @type {number[]} */ [px, py], /** @type {number[]} */ [, , cw, ch]) {
   const far = ({ box: [x, y, w, h] }) => Math.hypot((x + w / 2 - px) / cw, (y + h / 2 - py) / ch);
   return nodes.reduce((least, one) => (far(one) < far(least) ? one : least));
 }
 
-function cellAt({ places, path, view }, [px, py]) {
+function cellAt({ places, path, view }, /** @type {number[]} */ [px, py]) {
   const [queries, keys] = sizesOf(view);
   const whole = places.cell(path[3], [0, 0], [1, 1]).box;
   const query = Math.floor(((py - whole[1]) / whole[3]) * queries);
@@ -119,7 +119,7 @@ function cellAt({ places, path, view }, [px, py]) {
   return places.cell(path[3], [inside(query, queries), inside(key, keys)], [queries, keys]);
 }
 
-function numberAt({ places, path }, [px]) {
+function numberAt({ places, path }, /** @type {number[]} */ [px]) {
   const { width } = path[4].block.heads;
   const all = places.number(path[4], 0, 1).box;
   const feature = Math.floor(((px - all[0]) / all[2]) * width);
@@ -267,7 +267,7 @@ function enter(model) {
 }
 
 // To the nearest part in a direction; where there is none, to the neighbour of what fills the picture.
-function move(model, [right, down]) {
+function move(model, /** @type {number[]} */ [right, down]) {
   const level = levelOf(model.view.selection);
   if (level === 3) return moveCell(model, right, down);
   if (level === 4) return moveNumber(model, right);

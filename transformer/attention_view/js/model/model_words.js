@@ -172,9 +172,9 @@ function partSentence(model, { type, block, kind, layer, id }) {
   const sentence = `${named}${layer === undefined ? "" : `, layer ${layer}`}: ${about.join("; ")}.`;
   const [stack, , name] = id.split(".");
   const carried = carriedOf(message, stack);
-  const at =
-    carried?.parts.indexOf(name === undefined ? id.split(".")[1] : `${layer}.${name.replace(/_(sum|norm)$/, "")}`) ??
-    -1;
+  if (!carried) return sentence;
+  const part = name === undefined ? id.split(".")[1] : `${layer}.${name.replace(/_(sum|norm)$/, "")}`;
+  const at = carried.parts.indexOf(part);
   if (at < 0) return sentence;
   const isPost = model.places
     .partsOf(model.places.layer(stack, layer ?? 0))

@@ -16,7 +16,7 @@ export function drawModel(model) {
   const [width, height] = model.size ?? [];
   if (model.context === undefined || width !== size[0] || height !== size[1] || model.zoom !== zoomOf(view)) {
     model.zoom = zoomOf(view);
-    model.context = resized(canvas, ...size, model.zoom);
+    model.context = resized(canvas, size[0], size[1], model.zoom);
   }
   model.size = size;
   paintModel(model.context, pictureOf(model));
@@ -26,6 +26,10 @@ export function drawModel(model) {
 }
 
 // What is painted: see paint.js. along: how far the token has come, where that is not as it is on the screen.
+/**
+ * @param {any} model
+ * @param {{camera?: number[], size?: number[], along?: number}} options
+ */
 export function pictureOf(model, { camera = model.camera, size = model.size, along } = {}) {
   const { view, places, path, tokens, lengths, focus, rivers } = model;
   const { message, selection, theme } = view;

@@ -23,6 +23,11 @@ function meanOf(message, name) {
 
 // {parts, norms, added, mean} of a stack: names of its parts in the order of computation, and a number for each. mean:
 // they are means over all tokens.
+/**
+ * @param {any} message
+ * @param {string} stack
+ * @returns {{parts: string[], norms: ArrayLike<number>, added: ArrayLike<number>, mean: boolean} | null}
+ */
 export function carriedOf(message, stack) {
   const { model } = message;
   const parts = model?.parts?.[stack];

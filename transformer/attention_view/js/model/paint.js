@@ -63,7 +63,7 @@ function paintStack(context, picture, part) {
   }
 }
 
-function paintLayer(context, picture, node, [x, y, w, h]) {
+function paintLayer(context, picture, node, /** @type {number[]} */ [x, y, w, h]) {
   const { theme, places, selection } = picture;
   if (h < SEEN) return paintThin(context, picture, node, [x, y, w, h]);
   const mirrored = picture.mirrored[node.kind];
@@ -114,7 +114,7 @@ function paintWires(context, picture, wires, box) {
   }
 }
 
-function arrowHead(context, [x0, y0], [x1, y1], size) {
+function arrowHead(context, /** @type {number[]} */ [x0, y0], /** @type {number[]} */ [x1, y1], size) {
   const long = Math.hypot(x1 - x0, y1 - y0);
   if (long < 2 * size) return;
   const [dx, dy] = [(x1 - x0) / long, (y1 - y0) / long];
@@ -157,7 +157,7 @@ function paintBlock(context, picture, part) {
 
 // Its name in the middle, and below it what goes in and out, where there is room.
 const nameSize = (h) => Math.min(TYPE, Math.max(9, h * 0.62));
-function paintName(context, { theme, lengths }, part, [x, y, w, h]) {
+function paintName(context, { theme, lengths }, part, /** @type {number[]} */ [x, y, w, h]) {
   if (h < 6) return;
   const size = nameSize(h);
   const room = w - 6;
@@ -191,7 +191,7 @@ export function shareText({ parameters = 0, share = 0 }) {
   return `${parameters.toLocaleString("en")} parameters (${inPercent(share)})`;
 }
 
-function paintSum(context, { theme }, part, [x, y, w, h]) {
+function paintSum(context, { theme }, part, /** @type {number[]} */ [x, y, w, h]) {
   const r = Math.min(w, h) / 2;
   if (r < 2) return;
   const [cx, cy] = [x + w / 2, y + h / 2];
@@ -206,7 +206,7 @@ function paintSum(context, { theme }, part, [x, y, w, h]) {
 }
 
 // The tokens of a stack, the one followed in the colour of what is new.
-function paintTokens(context, picture, part, [x, y, w, h]) {
+function paintTokens(context, picture, part, /** @type {number[]} */ [x, y, w, h]) {
   const { theme, message } = picture;
   const kind = part.id.split(".")[0];
   const tokens = picture.tokens[kind] ?? [];
@@ -251,7 +251,7 @@ function looksOf({ message, places, at }, side, count) {
 }
 
 // The likeliest of what comes next, as bars.
-function paintAnswer(context, picture, [x, y, w, h]) {
+function paintAnswer(context, picture, /** @type {number[]} */ [x, y, w, h]) {
   const rows = picture.message.step_view?.bars?.rows ?? picture.bars ?? [];
   const line = Math.min(20, h / Math.max(1, Math.min(3, Math.floor(h / 13))));
   const count = Math.min(rows.length, Math.floor(h / line), 5);
@@ -310,7 +310,7 @@ function paintShared(context, picture, part) {
 }
 
 // Heads that are too many to be drawn apart, in rows: each the colour of where its newest query looks most.
-function paintHeadLine(context, picture, part, [x, y, w, h]) {
+function paintHeadLine(context, picture, part, /** @type {number[]} */ [x, y, w, h]) {
   const { count } = part.block.heads;
   const { theme, message, size } = picture;
   const columns = Math.max(1, Math.min(count, Math.floor(w / Math.max(3, Math.min(w / count, h)))));
@@ -409,7 +409,7 @@ function paintClosed(context, picture, node, [x, y, w, h], chosen) {
 
 const lengthOf = (info, side) => info.whole?.[side] ?? (side ? info.keys : info.queries).length;
 
-function paintSmallHead(context, picture, node, { cells, shape }, info, [x, y, w, h]) {
+function paintSmallHead(context, picture, node, { cells, shape }, info, /** @type {number[]} */ [x, y, w, h]) {
   const [, , R, C] = shape;
   const vector = context.vector;
   // halved until they are no finer than the screen: while it zooms few sizes are made
@@ -441,13 +441,13 @@ function paintSmallHead(context, picture, node, { cells, shape }, info, [x, y, w
 }
 
 // A bar that stands on the foot of a box: how much is added to the logit, blue, or taken from it, red.
-function paintBar(context, theme, [x, y, w, h], part) {
+function paintBar(context, theme, /** @type {number[]} */ [x, y, w, h], part) {
   const height = Math.max(1, Math.abs(part) * h);
   context.fillStyle = css(palette(theme.dark)[part < 0 ? 40 : 472].signed);
   context.fillRect(x, y + h - height, w, height);
 }
 
-function paintEffect(context, { message, theme }, part, [x, y, w, h]) {
+function paintEffect(context, { message, theme }, part, /** @type {number[]} */ [x, y, w, h]) {
   if (h < 16 || !["attention", "feed_forward"].includes(part.type)) return;
   const effect = partEffect(message, part);
   const most = mostEffect(message);

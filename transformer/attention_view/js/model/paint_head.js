@@ -14,7 +14,14 @@ const NUMBERED = 30; // px of a cell that has its number
 
 const stageIn = ({ message, selection }) => stageOf(message, { ...selection, of: "head", stage: "weights" });
 
-// A matrix of numbers (rows x columns) as cells; signed ones from red to blue.
+/**
+ * A matrix of numbers (rows x columns) as cells; signed ones from red to blue.
+ * @param {any} context
+ * @param {number[]} box
+ * @param {ArrayLike<number> | null | undefined} numbers
+ * @param {number[]} shape
+ * @param {{theme: any, high: number, signed?: boolean, shut?: ((at: number) => boolean) | null}} options
+ */
 function paintArray(context, [x, y, w, h], numbers, [rows, columns], { theme, high, signed = true, shut = null }) {
   if (!numbers || !rows || !columns) return;
   const scale = { high: high || 1, signed };
@@ -153,15 +160,16 @@ function paintFormulas(context, { message, theme, lengths, ...picture }, node, r
 }
 
 // isPart: of a long text, of which not all keys are here.
-function partsOfHead(rows, stage, [Q, K], isPart) {
+function partsOfHead(rows, stage, /** @type {number[]} */ [Q, K], isPart) {
   const { width, v: sent } = rows;
+  /** @type {Float32Array | null} */
   let z = null;
   if (sent && stage.weights && !isPart) {
-    z = new Float32Array(Q * width);
+    const found = (z = new Float32Array(Q * width));
     for (let q = 0; q < Q; q++)
       for (let k = 0; k < K; k++) {
         const weight = stage.weights[q * K + k];
-        if (weight) for (let d = 0; d < width; d++) z[q * width + d] += weight * sent[k * width + d];
+        if (weight) for (let d = 0; d < width; d++) found[q * width + d] += weight * sent[k * width + d];
       }
   }
   return { q: rows.q, k: transposed(rows.k, K, width), v: sent ? transposed(sent, K, width) : null, z };
@@ -184,7 +192,14 @@ function paintPair(context, picture, node, place, [Q, K]) {
   context.strokeRect(...screenOf(picture, picture.path[4].box));
 }
 
-function paintCellNumbers(context, picture, [x, y, w, h], values, [Q, K], shut) {
+function paintCellNumbers(
+  context,
+  picture,
+  /** @type {number[]} */ [x, y, w, h],
+  values,
+  /** @type {number[]} */ [Q, K],
+  shut,
+) {
   const [cw, ch] = [w / K, h / Q];
   if (cw < NUMBERED || ch < 15) return;
   const { theme } = picture;
@@ -201,7 +216,7 @@ function paintCellNumbers(context, picture, [x, y, w, h], values, [Q, K], shut) 
 }
 
 // Tokens beside the rows of q and above the columns of k, where there is room for them.
-function paintAxes(context, picture, [x, y, w, h], info) {
+function paintAxes(context, picture, /** @type {number[]} */ [x, y, w, h], info) {
   const { theme } = picture;
   const [Q, K] = [info.queries.length, info.keys.length];
   const [query, key] = picture.path[4].pair;
@@ -275,7 +290,7 @@ function paintProductRows(context, picture, node, { first, second, names, produc
   });
 }
 
-function paintStripNumbers(context, { theme, size }, [x, y, w, h], numbers, high) {
+function paintStripNumbers(context, { theme, size }, /** @type {number[]} */ [x, y, w, h], numbers, high) {
   const each = w / numbers.length;
   if (each < NUMBERED || h < 15) return;
   numbers.forEach((value, at) => {

@@ -15,7 +15,12 @@ export const HEAD = {
 };
 export const ROWS = { first: [0.12, 0.1, 0.86, 0.12], second: [0.12, 0.32, 0.86, 0.12], sum: [0.12, 0.5, 0.86, 0.26] };
 
-export const inside = ([x, y, w, h], [dx, dy, dw, dh]) => [x + dx * w, y + dy * h, dw * w, dh * h];
+export const inside = (/** @type {number[]} */ [x, y, w, h], /** @type {number[]} */ [dx, dy, dw, dh]) => [
+  x + dx * w,
+  y + dy * h,
+  dw * w,
+  dh * h,
+];
 
 export const stackOf = (kind) => (kind === "encoder" ? "encoder" : "decoder");
 
@@ -97,7 +102,7 @@ export class Places {
     return attention.heads;
   }
 
-  cell(head, [query, key], [queries, keys]) {
+  cell(head, /** @type {number[]} */ [query, key], /** @type {number[]} */ [queries, keys]) {
     const box = inside(inside(head.box, HEAD.matrix), [key / keys, query / queries, 1 / keys, 1 / queries]);
     return { ...head, level: 4, id: `${head.id}/${query}:${key}`, type: "cell", box, pair: [query, key] };
   }
@@ -108,7 +113,7 @@ export class Places {
   }
 
   // The residual stream of a stack at a point, with how many parts have added to it there; null beside it.
-  stream(stack, [px, py]) {
+  stream(stack, /** @type {number[]} */ [px, py]) {
     const [x, , w] = stack.box;
     const middle = x + (stack.block.mirrored ? 0.875 : 0.125) * w;
     if (Math.abs(px - middle) > 0.045 * w) return null;
@@ -162,13 +167,17 @@ export function cameraBetween(from, to, part) {
   return [x, y, width, height];
 }
 
-export const onScreen = ([cx, cy, cw, ch], [width, height], [x, y, w, h]) => [
-  ((x - cx) / cw) * width,
-  ((y - cy) / ch) * height,
-  (w / cw) * width,
-  (h / ch) * height,
-];
+export const onScreen = (
+  /** @type {number[]} */ [cx, cy, cw, ch],
+  /** @type {number[]} */ [width, height],
+  /** @type {number[]} */ [x, y, w, h],
+) => [((x - cx) / cw) * width, ((y - cy) / ch) * height, (w / cw) * width, (h / ch) * height];
 
-export const inWhole = ([cx, cy, cw, ch], [width, height], [x, y]) => [cx + (x / width) * cw, cy + (y / height) * ch];
+export const inWhole = (
+  /** @type {number[]} */ [cx, cy, cw, ch],
+  /** @type {number[]} */ [width, height],
+  /** @type {number[]} */ [x, y],
+) => [cx + (x / width) * cw, cy + (y / height) * ch];
 
-export const holds = ([x, y, w, h], [px, py]) => px >= x && px < x + w && py >= y && py < y + h;
+export const holds = (/** @type {number[]} */ [x, y, w, h], /** @type {number[]} */ [px, py]) =>
+  px >= x && px < x + w && py >= y && py < y + h;

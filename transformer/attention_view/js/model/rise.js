@@ -10,7 +10,14 @@ const KEPT_SPEED = "heads-up-rise";
 
 export class Rise {
   constructor(model, draw) {
-    Object.assign(this, { model, draw, along: 0, frame: 0, speed: kept() });
+    this.model = model;
+    this.draw = draw;
+    this.along = 0;
+    this.frame = 0;
+    this.speed = kept();
+    this.shown = ""; // which step of which text
+    /** @type {any} */
+    this.told = null; // the part that was said last
     this.bar = part("input", { type: "range", min: 0, step: 0.01, ariaLabel: "How far the token has come" });
     this.bar.oninput = () => this.put(this.bar.valueAsNumber);
     this.bar.onkeydown = (event) => event.stopPropagation();
@@ -29,6 +36,7 @@ export class Rise {
     this.element = part("span", { className: "rise" }, this.again, this.bar);
   }
 
+  /** @returns {any[]} */
   get stops() {
     return this.model.stops ?? [];
   }
@@ -40,12 +48,12 @@ export class Rise {
     const followed = message.model?.stack;
     this.model.stops = followed ? stopsOf(places, places.stack(followed)) : [];
     this.element.hidden = !followed || !message.model?.parts;
-    this.bar.max = this.stops.length;
+    this.bar.max = String(this.stops.length);
     const { position, token } = message.model ?? {};
     const step = [message.about.checkpoint, message.about.text, followed, position, token].join();
-    if (this.step === step) return;
-    const first = this.step === undefined;
-    this.step = step;
+    if (this.shown === step) return;
+    const first = !this.shown;
+    this.shown = step;
     if (first || stillMotion() || !SPEEDS[this.speed]) this.stop(this.stops.length);
     else this.begin();
   }
@@ -82,7 +90,7 @@ export class Rise {
 
   show(along) {
     this.along = along;
-    this.bar.value = along;
+    this.bar.value = String(along);
     const stop = this.stops[Math.min(this.stops.length - 1, Math.floor(along))];
     const words = along >= this.stops.length ? "at the top" : stop ? inPart(stop) : "";
     this.bar.setAttribute("aria-valuetext", words);
@@ -130,7 +138,7 @@ function stopsOf(places, stack) {
         const points = [...reads[at].points, ...adds[at].points];
         const there = points.map(([x, y]) => inside(node.box, [x, y, 0, 0]).slice(0, 2));
         stops.push({ part: one, layer, way: [from, ...there] });
-        from = there.at(-1);
+        [from] = there.slice(-1);
       });
   });
   return stops;
@@ -153,7 +161,7 @@ function onWay(way, part) {
 function kept() {
   try {
     const found = sessionStorage.getItem(KEPT_SPEED);
-    return found in SPEEDS ? found : "normal";
+    return found !== null && found in SPEEDS ? found : "normal";
   } catch {
     return "normal";
   }

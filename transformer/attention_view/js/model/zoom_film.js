@@ -70,7 +70,7 @@ async function shotOf(model) {
 
 // Resolves once the number looked at has come, or nobody waits for it any longer.
 function arrivalOf(model) {
-  return new Promise((resolve) => {
+  return new Promise((/** @type {(value?: undefined) => void} */ resolve) => {
     const end = () => {
       clearTimeout(patience);
       model.arrives = null;

@@ -1,7 +1,7 @@
 // What may come next, or the classes of a text: a bar for each, to be clicked.
 import { chooseCandidate } from "#view/controls/controls.js";
 import { onPhone } from "#view/window.js";
-import { part } from "#view/elements.js";
+import { activeElement, part } from "#view/elements.js";
 import { inPercent } from "#view/numbers.js";
 import { referenceOf } from "#view/step_view/rows.js";
 import { visible } from "#view/tokens.js";
@@ -85,7 +85,7 @@ function othersOf(stepView, rest, shown) {
   if (shown >= bars.rows.length && !stepView.all) return part("div", { className: "others" }, ...cells);
   const title = stepView.all ? "show only the likeliest" : `show the ${bars.rows.length} likeliest`;
   const onclick = (event) => {
-    if (event.detail) document.activeElement?.blur();
+    if (event.detail) activeElement()?.blur();
     stepView.all = !stepView.all;
     drawBars(stepView);
   };

@@ -87,8 +87,8 @@ function drawChips(view) {
     const title = "click: on or off; double click: only this one";
     const name = headName(view, head);
     const chip = part("button", { textContent: few ? name.replace("head ", "") : name, ariaLabel: name, title });
-    chip.ariaPressed = on.has(head);
-    chip.ariaCurrent = head === view.selection.head;
+    chip.ariaPressed = String(on.has(head));
+    chip.ariaCurrent = String(head === view.selection.head);
     chip.style.setProperty("--head", headColour(head, heads, theme.dark));
     chip.onclick = (event) => {
       if (event.detail > 1) return change(view, { lit: [head], head });
@@ -117,6 +117,7 @@ export function drawGrid(view) {
 }
 
 // The picture of the whole model is fetched when it is first asked for; a page of its own brings it along.
+/** @type {((view: any) => void) | null} */
 let showModel = null;
 export function provideModel(show) {
   showModel = show;
@@ -244,7 +245,7 @@ function drawBetween(view) {
   parts.products.setAttribute("aria-label", "the products of query and key, in the order of head_dim");
 }
 
-function sumOf(view, rows, [query, key], weight) {
+function sumOf(view, rows, /** @type {number[]} */ [query, key], weight) {
   const { queries, keys, first = [0, 0] } = infoOf(view);
   const made = !mayLook(infoOf(view), query, key, view.selection)
     ? "the mask turns it into −∞, so the weight is 0."

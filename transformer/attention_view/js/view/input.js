@@ -150,7 +150,7 @@ function toStrongestLine(view) {
   putHover(view, [1 - side, best[0]]);
 }
 
-function moveToken(view, [down, across]) {
+function moveToken(view, /** @type {number[]} */ [down, across]) {
   const [side, at] = view.hover ?? [0, -down];
   const to = across ? Math.max(0, Math.min(1, side + across)) : side;
   const last = (to ? view.layer.k : view.layer.q) - 1;

@@ -43,7 +43,7 @@ function orderWords({ open }, { kind, order }) {
 export const orderText = (info, selection, number) => `${Math.round(100 * number)}% ${orderWords(info, selection)[2]}`;
 
 // A name under which many heads are drawn, such as 17.5, in words.
-function nameText(info, [layer, head]) {
+function nameText(info, /** @type {number[]} */ [layer, head]) {
   const [first, second] = [numbered(info, "layers", layer), numbered(info, "heads", head)];
   return `${first}.${second} is head ${second} of layer ${first}.`;
 }

@@ -27,7 +27,7 @@ export const headAtSpot = (places, spot, sizes) =>
   places.many ? oneOfMany(places, spot) : headUnder(places, spot, sizes);
 
 // The point below a head, of the same.
-export function belowHead({ many, map, left, top, width, height, gap }, [layer, head]) {
+export function belowHead({ many, map, left, top, width, height, gap }, /** @type {number[]} */ [layer, head]) {
   return many
     ? [map.x + (head + 0.5) * map.cw, map.y + (layer + 1) * map.ch]
     : [left + (head + 0.5) * (width + gap), top + (layer + 1) * (height + gap)];

@@ -77,7 +77,7 @@ export function putHover(view, to) {
 }
 
 // The token, and its strongest line among the heads drawn, as it is heard.
-function lineSpoken(view, [side, token]) {
+function lineSpoken(view, /** @type {number[]} */ [side, token]) {
   const info = infoOf(view);
   const { values, q, k, first } = view.layer;
   const tokens = side ? [info.keys, info.queries] : [info.queries, info.keys];
@@ -91,7 +91,7 @@ function lineSpoken(view, [side, token]) {
   return `${side ? "key" : "query"} ${spoken(tokens[0][first[side] + token])}, most with ${most}`;
 }
 
-function hoverWords(view, [side, token]) {
+function hoverWords(view, /** @type {number[]} */ [side, token]) {
   const info = infoOf(view);
   const at = view.layer.first[side] + token;
   const what = side

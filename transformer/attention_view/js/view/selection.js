@@ -2,6 +2,7 @@
 import SHARED from "#view/shared.json";
 import { stageOf } from "#view/stages.js";
 
+/** @param {Record<string, any>} view of which it needs what was sent and what is looked at */
 export const infoOf = ({ message, selection }) => message.kinds[selection.kind];
 
 export const sizesOf = (view) => [infoOf(view).queries.length, infoOf(view).keys.length];
@@ -73,6 +74,6 @@ export function change(view, fields) {
 }
 
 // A head chosen: in lines, those of this head and of no other.
-export function choose(view, [layer, head]) {
+export function choose(view, /** @type {number[]} */ [layer, head]) {
   change(view, { layer, head, of: "head", ...(inLines(view) && { lit: [head] }) });
 }

@@ -12,6 +12,7 @@ const PATTERN = 0.8; // of the rows, which is then worth a word
 // of a row: the keys that it may look at, and which of them has the most
 export function strongestOf(info, selection, values, query) {
   const K = info.keys.length;
+  /** @type {number | null} */
   let most = null;
   let open = 0;
   for (let key = 0; key < K; key++) {
@@ -75,7 +76,10 @@ function patternText(info, { kind }, rows) {
 
 function extremesText(info, selection, values, high, name) {
   const K = info.keys.length;
-  let [low, top] = [null, null];
+  /** @type {number | null} */
+  let low = null;
+  /** @type {number | null} */
+  let top = null;
   for (let at = 0; at < values.length; at++) {
     if (!Number.isFinite(values[at]) || !mayLook(info, Math.floor(at / K), at % K, selection)) continue;
     if (low === null || values[at] < values[low]) low = at;

@@ -40,7 +40,7 @@ export function drawText(view) {
   parts.text.setAttribute("aria-label", `The whole text; drawn large: ${said}. Arrow keys move that.`);
 }
 
-function picture(cells, [R, C], view) {
+function picture(cells, /** @type {number[]} */ [R, C], view) {
   const { theme, selection } = view;
   const colours = pixelPalette(theme.dark, "plain");
   const forbidden = pixelOf(channels(theme.forbidden));
@@ -72,7 +72,7 @@ export function textSpot({ parts, ...view }, event) {
 }
 
 // What is drawn large moves to have that query and key in its middle.
-export function moveText(view, [query, key]) {
+export function moveText(view, /** @type {number[]} */ [query, key]) {
   const { whole } = infoOf(view);
   const start = sizesOf(view).map((size, side) => {
     const middle = Math.round([query, key][side] - size / 2);

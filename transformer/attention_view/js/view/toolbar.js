@@ -54,7 +54,7 @@ function opener(view) {
   const button = part("button", { ...words, className: "opener", ariaExpanded: !options.hidden });
   button.onclick = () => {
     options.hidden = !options.hidden;
-    button.ariaExpanded = !options.hidden;
+    button.ariaExpanded = String(!options.hidden);
     if (!options.hidden) keepInWindow(options);
   };
   view.root.onkeydown = (event) => {

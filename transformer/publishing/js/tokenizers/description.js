@@ -1,7 +1,14 @@
 // The fields of every tokenizer, as transformer/publishing/tokenizers.py describes them.
-const FIELDS_OF_ALL = ["kind", "vocabSize", "padId", "unkId", "bosId", "eosId", "wordMark", "labelMark"];
-
-export const fieldsOf = (description) => ({
-  ...Object.fromEntries(FIELDS_OF_ALL.map((name) => [name, description[name]])),
-  special: new Set(description.special),
-});
+export class Described {
+  constructor({ kind, vocabSize, padId, unkId, bosId, eosId, wordMark, labelMark, special }) {
+    this.kind = kind;
+    this.vocabSize = vocabSize;
+    this.padId = padId;
+    this.unkId = unkId;
+    this.bosId = bosId;
+    this.eosId = eosId;
+    this.wordMark = wordMark;
+    this.labelMark = labelMark;
+    this.special = new Set(special);
+  }
+}

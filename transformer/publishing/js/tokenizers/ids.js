@@ -1,15 +1,11 @@
 // Replaces a missing tokenizer: a text is ids with spaces between.
-import { fieldsOf } from "./description.js";
+import { Described } from "./description.js";
 
 // White space as Python has it, or a comma.
 const separatesIds = (character) =>
   ",\x1c\x1d\x1e\x1f\x85".includes(character) || (character !== "\ufeff" && /\s/.test(character));
 
-export class IdsTokenizer {
-  constructor(description) {
-    Object.assign(this, fieldsOf(description));
-  }
-
+export class IdsTokenizer extends Described {
   // The ids that a text lists. Throws for a word that is none.
   encode(text) {
     return this.pieces(text).map(({ id }) => id);

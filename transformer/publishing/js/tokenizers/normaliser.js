@@ -28,6 +28,7 @@ export class Normaliser {
   // The characters of the form, with "▁" for spaces, and from which place of the text each was made; one place more
   // says where the last ends.
   apply(characters) {
+    /** @type {{characters: string[], from: number[]}} */
     const out = { characters: [], from: [] };
     let at = this.#collapseSpaces ? this.#afterSpaces(characters) : 0;
     if (at === characters.length) return out;
@@ -42,7 +43,7 @@ export class Normaliser {
     }
     while (this.#collapseSpaces && out.characters.at(-1) === "▁") {
       out.characters.pop();
-      at = out.from.pop();
+      at = /** @type {number} */ (out.from.pop());
     }
     out.from.push(at);
     return out;

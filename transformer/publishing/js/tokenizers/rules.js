@@ -1,4 +1,5 @@
 // Rules as `runs` in transformer/publishing/tokenizers.py writes them: pairs of a text and its form.
+/** @returns {Generator<[string, string], void>} */
 export function* rulesOf(runs) {
   for (const [text, form, count = 1, step = 0, formStep = 0] of runs) {
     const texts = moving(text, step);

@@ -1,5 +1,5 @@
 // A sentencepiece model: text -> one form -> pieces -> ids.
-import { fieldsOf } from "./description.js";
+import { Described } from "./description.js";
 import { bpeCutter } from "./bpe.js";
 import { Normaliser } from "./normaliser.js";
 import { PrefixTree } from "./prefixes.js";
@@ -9,7 +9,7 @@ import { unigramCutter } from "./unigram.js";
 const CUTTERS = { unigram: unigramCutter, bpe: bpeCutter, char: characterCutter, word: wordCutter };
 const LONE_SURROGATE = /^[\ud800-\udfff]$/; // Python has U+FFFD in its place
 
-export class SentencePieceTokenizer {
+export class SentencePieceTokenizer extends Described {
   #pieces;
   #control;
   #standard;
@@ -18,7 +18,7 @@ export class SentencePieceTokenizer {
   #decoding;
 
   constructor(description, scores) {
-    Object.assign(this, fieldsOf(description));
+    super(description);
     this.#pieces = description.pieces;
     this.#control = new Set(description.control);
     this.#standard = new Map(rulesOf(description.standard));

@@ -25,6 +25,10 @@ export const AXES = {
 
 // A chart in `host`. onPoint: called with the number across that is clicked; onMark: with the mark; onCursor: with the
 // number under the pointer, or null; sync: charts of one name share their cursor and their zoom.
+/**
+ * @param {HTMLElement} host
+ * @param {{onPoint?: any, onMark?: any, onCursor?: any, onZoom?: any, sync?: string}} listeners
+ */
 export function chartIn(host, { onPoint, onMark, onCursor, onZoom, sync } = {}) {
   const chart = {
     host,
@@ -115,7 +119,7 @@ function rangeAcross({ lines, logAcross }) {
 }
 
 // What is drawn, and the figures that it is held against unless a part is looked at.
-function rangeUp({ log, small, ...data }, [low, high], zoomed) {
+function rangeUp({ log, small, ...data }, /** @type {number[]} */ [low, high], zoomed) {
   if (!(low <= high)) return [0, 1];
   const guides = zoomed ? [] : (data.guides ?? []);
   const most = guides.reduce((best, { value }) => (value > best && value < best * 1.25 ? value : best), high);
@@ -126,7 +130,7 @@ function rangeUp({ log, small, ...data }, [low, high], zoomed) {
   return [small && bottom === 0 ? 0 : bottom - room, most + room];
 }
 
-function options(chart, [width, height]) {
+function options(chart, /** @type {number[]} */ [width, height]) {
   const { scale, data } = chart;
   const { lines, log, logAcross, title, small } = data;
   const own = (plot, low, high) => [low ?? 0, high ?? 1]; // as `rescale` has set it

@@ -85,6 +85,7 @@ export function drawn(xs, ys) {
   const all = kept.get(ys);
   if (!all.has(xs)) all.set(xs, { across: new Column(), up: new Column(), read: 0 });
   const points = all.get(xs);
+  /** @type {{across: number[], up: number[]}} */
   const added = { across: [], up: [] };
   let last = points.across.length ? points.across.at(-1) : -Infinity;
   for (; points.read < Math.min(xs.length, ys.length); points.read++) {

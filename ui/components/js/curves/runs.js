@@ -5,6 +5,9 @@ import { smoothedLoss } from "./smoothing.js";
 const NOTHING = new Column();
 const MOST_DOTS = 400;
 
+/** @typedef {{name: string, title: string, held?: string, scale?: number}} Panel */
+
+/** @type {Panel[]} */
 export const PANELS = [
   { name: "accuracy", title: "Accuracy, share of predictions right", held: "validation_accuracy" },
   { name: "lr", title: "Learning rate" },
@@ -15,6 +18,7 @@ export const PANELS = [
   { name: "peak_share", title: "Share of the GPU's peak" },
 ];
 
+/** @param {any} run @param {Panel} panel */
 export const has = (run, { name, held }) => run.train[name]?.finite || (held && run.held_out[held]?.finite);
 
 // The runs of a message with their points; hidden: names of those that are not drawn.
@@ -43,6 +47,7 @@ export function lossLines(runs, { axis, smooth }) {
   });
 }
 
+/** @param {any[]} runs @param {Panel} panel @param {{axis: string}} view */
 export function panelLines(runs, { name, held, scale }, { axis }) {
   return runs.flatMap((run) => {
     const { colour, dashed, train, held_out: other } = run;

@@ -57,7 +57,7 @@ export function measurePlot(view, box, { share }) {
   return plotOf(box, view.last, [0, share ? mostWeight(view) : Math.max(0.1, evenest)]);
 }
 
-function curveOf(view, row, [layer, head]) {
+function curveOf(view, row, /** @type {number[]} */ [layer, head]) {
   return view.message.steps.map((step) => [step, measured(view, step, row, layer, head)]);
 }
 
@@ -108,7 +108,7 @@ export function matrixOf(view, made) {
 const MARGIN = { left: 44, right: 14, top: 12, bottom: 24 };
 
 // Where steps and values lie in a box.
-function plotOf(box, last, [low, high]) {
+function plotOf(box, last, /** @type {number[]} */ [low, high]) {
   const left = box.x + MARGIN.left;
   const top = box.y + MARGIN.top;
   const width = box.width - MARGIN.left - MARGIN.right;
@@ -145,6 +145,12 @@ function paintAxes(context, plot, { theme, most = 4 }) {
 }
 
 // points: [step, value] each; what is no number breaks the line.
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {any} plot
+ * @param {number[][]} points
+ * @param {{colour: string, width?: number, alpha?: number, dash?: number[]}} look
+ */
 function paintCurve(context, plot, points, { colour, width = 2, alpha = 1, dash = [] }) {
   context.save();
   Object.assign(context, { strokeStyle: colour, lineWidth: width, globalAlpha: alpha, lineJoin: "round" });

@@ -152,7 +152,8 @@ function sideOf(view, element) {
 }
 
 // Places the sign on a phone, as wide as the screen: at its foot or top, or right above or below its part.
-function placeOnPhone({ sign, ...view }, element) {
+function placeOnPhone(view, element) {
+  const { sign } = view;
   if (!isPhone() || !sign) return;
   const head = headerHeight() + 8;
   const foot = window.innerHeight - 12 - sign.offsetHeight;

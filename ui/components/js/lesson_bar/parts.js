@@ -21,7 +21,7 @@ export function partOf(name) {
   const selectors = [`[data-part="${name}"]`, SELECTORS[name] ?? keySelector(`${page}_${name}`)];
   for (const selector of selectors) {
     for (const tree of pageTrees()) {
-      const element = [...(tree.querySelectorAll(selector) ?? [])].find(isVisible);
+      const element = [...tree.querySelectorAll(selector)].find(isVisible);
       if (element) return element;
     }
   }

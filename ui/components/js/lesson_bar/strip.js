@@ -162,7 +162,7 @@ function choices(view, { choices: tokens, given }) {
     const button = part("button", { type: "button", textContent, className: "choice" });
     button.dataset.act = `choice-${nth}`;
     button.disabled = given !== undefined;
-    button.setAttribute("aria-pressed", given === nth);
+    button.setAttribute("aria-pressed", String(given === nth));
     button.onclick = () => answerWith(view, nth);
     return button;
   });
@@ -201,14 +201,16 @@ function entry(view, given, placeholder, take) {
   field.dataset.act = "field";
   field.setAttribute("aria-labelledby", "lesson-ask");
   if (given !== undefined) Object.assign(field, { value: given, readOnly: true });
+  /** @type {string | null} */
   let taken = null;
-  field.onchange = () => {
+  const takeOnce = () => {
     if (field.value !== taken && take(field)) taken = field.value;
   };
+  field.onchange = takeOnce;
   field.onkeydown = (event) => {
     event.stopPropagation(); // so that typing takes no steps
     if (event.key !== "Enter" || field.readOnly) return;
-    field.onchange();
+    takeOnce();
     setTimeout(() => field.blur(), 0); // so that the next key is for the lesson
   };
   return field;

@@ -95,7 +95,7 @@ function whileWanted(signal) {
 
 // A while, or less: where the network comes back, or the page is looked at again.
 function rest(ms, signal) {
-  return new Promise((resolve) => {
+  return new Promise((/** @type {(value?: undefined) => void} */ resolve) => {
     const listening = new AbortController();
     const done = () => {
       listening.abort();
@@ -174,9 +174,10 @@ async function sendAnswer(box, answer) {
     if (!box.next) box.report({ state: "sent", answer: { ...answer, value } });
   } catch (error) {
     box.going = null;
-    if (refuses(error)) {
+    const refusal = /** @type {Error & {status: number}} */ (error);
+    if (refuses(refusal)) {
       box.failed = 0;
-      if (!box.next) box.report({ state: "refused", why: error.message, answer });
+      if (!box.next) box.report({ state: "refused", why: refusal.message, answer });
     } else {
       box.next ??= answer;
       if (!box.held) box.timer = setTimeout(() => sendNext(box), AGAIN[Math.min(box.failed, AGAIN.length - 1)]);

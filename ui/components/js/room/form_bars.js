@@ -66,15 +66,19 @@ const heightOf = (height) => Math.max(0, Math.min(TALLEST, Math.round(height)));
 
 function barsInput(entry) {
   const { spec } = entry;
-  const form = { heights: spec.labels.map(() => 0) };
+  /** @type {{heights: number[], rows: ReturnType<typeof barRow>[], put: (at: number, height: number) => void}} */
+  const form = {
+    heights: spec.labels.map(() => 0),
+    rows: [],
+    put: (at, height) => {
+      if (form.heights[at] === heightOf(height)) return;
+      form.heights[at] = heightOf(height);
+      showBars(form, button);
+      entry.changed([...form.heights]);
+    },
+  };
   const button = part("button", { type: "submit", className: "send", textContent: "Send" });
   form.rows = spec.labels.map((label, at) => barRow(form, nameOf(spec, label), at));
-  form.put = (at, height) => {
-    if (form.heights[at] === heightOf(height)) return;
-    form.heights[at] = heightOf(height);
-    showBars(form, button);
-    entry.changed([...form.heights]);
-  };
   const onsubmit = (event) => {
     event.preventDefault();
     if (form.heights.some(Boolean)) entry.give([...form.heights]);
@@ -113,11 +117,8 @@ function barRow(form, label, at) {
   const bar = part("i");
   const number = part("span", { className: "percent" });
   const slider = part("div", { className: "track", tabIndex: 0, role: "slider", ariaLabel: label }, bar);
-  for (const [attribute, value] of [
-    ["aria-valuemin", 0],
-    ["aria-valuemax", TALLEST],
-  ])
-    slider.setAttribute(attribute, String(value));
+  slider.setAttribute("aria-valuemin", "0");
+  slider.setAttribute("aria-valuemax", String(TALLEST));
   listenToBar(slider, { get: () => form.heights[at], put: (height) => form.put(at, height) });
   const element = part("div", { className: "bar" }, name, slider, number);
   element.dataset.at = at;

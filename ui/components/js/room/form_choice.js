@@ -46,6 +46,7 @@ function choiceInput(entry) {
 
 // A choice by its name; a head with where it looks from other tokens, darker where it looks more.
 function choiceParts(spec, choice, at) {
+  /** @type {Element[]} */
   const parts = [part("bdi", { textContent: nameOf(spec, choice) })];
   const rows = spec.other_rows?.[at];
   if (rows?.length) {

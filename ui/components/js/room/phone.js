@@ -13,6 +13,7 @@ const NOTICE = 8_000; // ms
 const OPEN = ["open", "closed", "split"]; // phases in which the view would give the answer away
 
 function enterRoom(main, code) {
+  /** @type {any} */
   const room = { main, code, state: null, mine: null, sending: null, lost: false, wanted: null, sent: 0 };
   document.title = `Room ${code} · Heads Up`;
   buildShell(room);

@@ -259,7 +259,7 @@ function slimGutter(info, selection, width) {
 }
 
 // The token of the lines at a place, [side, token], or null.
-function tokenAt({ gutter, layer, row, width }, [x, y]) {
+function tokenAt({ gutter, layer, row, width }, /** @type {number[]} */ [x, y]) {
   const at = Math.floor((y - TOP) / row);
   const right = x > width - gutter.right;
   const beside = (x > gutter.left && !right) || at < 0 || at >= (right ? layer.k : layer.q);

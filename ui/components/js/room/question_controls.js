@@ -175,20 +175,20 @@ function questionParts(desk, question) {
   count.title = `${counted} have answered`;
   const draft = question.phase === "draft";
   const done = button(draft ? "Discard" : "Done", () => act("put away"), { act: "away" });
-  const again = [
-    !draft && question.round === 1 && button("Second round", () => act("again"), { act: "again" }),
-    !draft && button("Reset", () => act("reset"), { act: "reset", title: "Forget its votes and ask once more" }),
-  ];
+  const second = () => button("Second round", () => act("again"), { act: "again" });
+  const reset = () =>
+    button("Reset", () => act("reset"), { act: "reset", title: "Forget its votes and ask once more" });
+  const again = draft ? [] : [...(question.round === 1 ? [second()] : []), reset()];
   const switches = question.spec.heads && question.phase === "answer" && !question.key?.switched;
   const ways = switches ? [button("Switch the heads off", () => act("switch off"), { act: "switch" })] : [];
   const number = `Question ${question.number}${question.round === 2 ? ", second round" : ""}: `;
   const names = question.spec.choices?.map((choice) => nameOf(question.spec, choice)) ?? [];
   const choices = draft ? names.join("  ·  ") : "";
   const text = question.phase === "answer" ? question.key?.said : choices;
-  const beside = desk.folds ? [done] : [...again, done].filter(Boolean);
+  const beside = desk.folds ? [done] : [...again, done];
   const ask = part("span", { className: "said", textContent: question.spec.ask, title: question.spec.ask });
   const line = lineOf(phases, draft && desk.folds ? ask : count, ...beside);
-  const more = [...(desk.folds ? again : []), ...ways].filter(Boolean);
+  const more = [...(desk.folds ? again : []), ...ways];
   if (desk.presenting && !draft) return { line, more }; // the cover has the rest, and texts to let through are nobody's
   return {
     before: [
@@ -200,7 +200,9 @@ function questionParts(desk, question) {
     more,
     after: [
       ...(state.moderate && !desk.parts.includes("people") ? [moderation(desk)] : []),
-      ...(desk.whole ? [peek(desk, question), seenByRoom(state), exceptions(desk, question)].filter(Boolean) : []),
+      ...(desk.whole
+        ? [peek(desk, question), seenByRoom(state), exceptions(desk, question)].filter((one) => one !== null)
+        : []),
     ],
   };
 }
@@ -216,13 +218,14 @@ function peek(desk, question) {
   const block = part("div", {}, button(words, toggle, { act: "peek" }));
   const { peeked } = desk;
   if (peeked?.question === question.id && peeked.round === question.round) {
-    block.append(seenByRoom({ question: { ...question, ...peeked, id: question.id, phase: "split", texts: [] } }));
+    block.append(resultsOf({ question: { ...question, ...peeked, id: question.id, phase: "split", texts: [] } }));
   }
   return block;
 }
 
-function seenByRoom(state) {
-  if (state.question.phase === "draft") return null;
+const seenByRoom = (state) => (state.question.phase === "draft" ? null : resultsOf(state));
+
+function resultsOf(state) {
   const root = part("div", { className: "seen" });
   drawQuestion(root, state, { face: "lecturer" });
   return root;

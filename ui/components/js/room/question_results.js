@@ -13,6 +13,7 @@ export function drawResults({ question, choices, key, given, face }) {
   if (!votes) return [];
   const form = FORMS[spec.form];
   const results = { question, spec, votes, first, choices, key, given };
+  /** @type {(HTMLElement | null)[]} */
   const parts = [part("p", { className: "of", textContent: totalText(question) })];
   const rows = form.rows(results);
   if (rows.some(({ tracks }) => tracks.length)) parts.push(legendOf(rows, Boolean(first)), listOf(rows));
@@ -47,7 +48,7 @@ function listOf(rows) {
     "beside",
     rows.every(({ name }) => name.length <= SHORT),
   );
-  list.style.setProperty("--half", Math.ceil(rows.length / 2));
+  list.style.setProperty("--half", String(Math.ceil(rows.length / 2)));
   return list;
 }
 

@@ -22,6 +22,11 @@ const OTHER_ROWS =
 
 // state: what the room is sent, with {answered, here} for the wall; face: "phone", "wall" or "lecturer"; mine: what
 // this device alone is sent; sending: {state, why} of an answer on its way; onAnswer(value, sure): called with one.
+/**
+ * @param {any} root
+ * @param {any} state
+ * @param {{face?: string, mine?: any, sending?: any, onAnswer?: (value: any, sure: any) => void}} options
+ */
 export function drawQuestion(root, state, { face = "phone", mine = null, sending = null, onAnswer = () => {} } = {}) {
   const { question } = state;
   root.classList.add("question");

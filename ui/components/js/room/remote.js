@@ -9,7 +9,7 @@ import { sentence } from "./texts.js";
 const PARTS = ["remote", "room", "question", "people", "keeping"];
 const DESK = new URLSearchParams(window.location.search).has("desk");
 
-const main = document.querySelector("main");
+const main = /** @type {HTMLElement} */ (document.querySelector("main"));
 dress(main, QUESTION, STYLE, PAGE);
 enter();
 
@@ -26,7 +26,7 @@ async function enter() {
     if (DESK) window.location.replace("./room");
     else show(found.code);
   } catch (error) {
-    main.replaceChildren(title(), ...goneParts(error.message));
+    main.replaceChildren(title(), ...goneParts(/** @type {Error} */ (error).message));
   }
 }
 

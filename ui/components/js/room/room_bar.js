@@ -236,7 +236,7 @@ function handIn(bar) {
       said.textContent = "The lecturer has it.";
       note.value = "";
     } catch (error) {
-      said.textContent = error.message;
+      said.textContent = /** @type {Error} */ (error).message;
     }
   };
   note.addEventListener("keydown", ({ key }) => key === "Enter" && give.click());

@@ -149,6 +149,7 @@ function scrollToPlace(main, place) {
 // The lecturer's tab, while it leads, sends its place when it has come to rest somewhere else than before.
 export function tellScrolling(bar, signal) {
   let timer = 0;
+  /** @type {string | null} */
   let last = null;
   const tell = () => {
     const main = mainElement();

@@ -7,12 +7,22 @@ const LET_GO = ["pointerup", "pointercancel", "contextmenu", "keyup"]; // a menu
 const MOVES = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
 
 // act: see `named`.
+/**
+ * @param {string} textContent
+ * @param {(event: MouseEvent) => void} onclick
+ * @param {{act?: string | null} & Record<string, any>} [options]
+ */
 export function button(textContent, onclick, { act = null, ...more } = {}) {
   const element = part("button", { type: "button", textContent, onclick, ...more });
   return act ? named(element, act) : element;
 }
 
 // Names an element, so that it keeps the focus when it is drawn anew.
+/**
+ * @template {HTMLElement} T
+ * @param {T} element
+ * @param {string} act
+ */
 export function named(element, act) {
   element.dataset.act = act;
   return element;
@@ -80,7 +90,7 @@ export function ownKeys(field) {
 // chosen here everybody sees at once.
 export function radios(label, act, entries, value, pick) {
   const group = segments(label, entries, value, pick);
-  const all = [...group.children];
+  const all = /** @type {HTMLElement[]} */ ([...group.children]);
   const place = entries.findIndex(([name]) => name === value);
   for (const [at, one] of all.entries()) {
     named(one, `${act} ${at}`).tabIndex = at === Math.max(0, place) ? 0 : -1;
@@ -89,7 +99,7 @@ export function radios(label, act, entries, value, pick) {
   group.onkeydown = (event) => {
     if (!(event.key in MOVES) || withModifier(event)) return;
     take(event);
-    all[(all.indexOf(event.target) + MOVES[event.key] + all.length) % all.length].focus();
+    all[(all.indexOf(/** @type {HTMLElement} */ (event.target)) + MOVES[event.key] + all.length) % all.length].focus();
   };
   return group;
 }

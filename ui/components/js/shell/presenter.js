@@ -1,7 +1,7 @@
 // The keys of a presentation, as a presenter's remote sends them: forward, back, a black screen, hide the candidates,
 // leave. Keys that a part of the page has used (the step controls, a canvas) are ignored.
 import { app, on } from "#view/app.js";
-import { FOOT_CHANGED, part } from "#view/elements.js";
+import { FOOT_CHANGED, activeElement, part } from "#view/elements.js";
 import { forLesson, isCovered, take, withModifier } from "#view/pointer.js";
 import {
   CHARTS,
@@ -38,6 +38,7 @@ export function present(signal, tell) {
 // scrolls a new page to its top.
 function watchPresenting(signal, measure) {
   let timer = 0;
+  /** @type {string | null} */
   let page = null;
   keepWhole(signal);
   whenDocumentChanges(signal, () => {
@@ -107,16 +108,19 @@ function keepWhole(signal) {
   let frame = 0;
   let moved = false; // by more than the page's scrolling
   let presents = false;
+  /** @type {Element | null} */
   let block = null;
   const look = () => {
     frame = 0;
-    const now = Boolean(presentedPage()) && !onPhone() && Boolean(mainBlock());
-    if (mainElement() && (now || presents)) {
-      if (moved) fitFigures();
-      hideWhatIsCut();
+    const whole = presentedPage() && !onPhone() ? mainBlock() : null;
+    const now = whole !== null;
+    const main = mainElement();
+    if (main && (now || presents)) {
+      if (moved) fitFigures(main);
+      hideWhatIsCut(main);
     }
     [presents, moved] = [now, false];
-    const first = now ? mainBlock().firstElementChild : null;
+    const first = whole?.firstElementChild ?? null;
     if (first === block) return;
     seen.disconnect();
     block = first;
@@ -141,10 +145,12 @@ const roomOf = () => window.innerHeight - footHeight();
 
 // A figure fits what is left of the screen below what stands above it, or a screen of its own; the first one has what
 // nothing else needs.
-function fitFigures() {
-  const main = mainElement();
+/** @param {HTMLElement} main */
+function fitFigures(main) {
   const room = roomOf() - MARGIN;
-  const parts = [...main.querySelectorAll(PAGE_PARTS)];
+  /** @type {NodeListOf<HTMLElement>} */
+  const found = main.querySelectorAll(PAGE_PARTS);
+  const parts = [...found];
   parts.forEach((one) => one.style.removeProperty(ENLARGED));
   if (!presentedPage() || onPhone()) return;
   const zoom = (one) => Number(getComputedStyle(one).zoom);
@@ -156,7 +162,7 @@ function fitFigures() {
       const above = top + main.scrollTop;
       const over = Math.max(height / (room - (above < room / 2 ? above : HEADED)), ...sidewaysOf(one));
       if (over <= 1) break;
-      one.style.setProperty(ENLARGED, Math.max(least, zoom(one) / over));
+      one.style.setProperty(ENLARGED, String(Math.max(least, zoom(one) / over)));
     }
   }
   const [first] = figures;
@@ -166,7 +172,7 @@ function fitFigures() {
   const { height } = first.getBoundingClientRect();
   const usual = zoom(first);
   for (let by = MOST_FIGURE; by > 1; by -= 0.1) {
-    first.style.setProperty(ENLARGED, by * usual);
+    first.style.setProperty(ENLARGED, String(by * usual));
     if (first.getBoundingClientRect().height <= height + room - end && Math.max(...sidewaysOf(first)) <= 1) return;
   }
   first.style.removeProperty(ENLARGED);
@@ -181,11 +187,12 @@ function sidewaysOf(part) {
   return [1, ...scrolls.map((one) => one.scrollWidth / one.clientWidth)];
 }
 
-function hideWhatIsCut() {
+/** @param {HTMLElement} main */
+function hideWhatIsCut(main) {
   const room = roomOf();
   const hides = Boolean(presentedPage()) && !onPhone();
   let headings = [];
-  for (const one of mainElement().querySelectorAll(`${PAGE_PARTS}, :is(${PAGE_PARTS}) :is(tr, p, li)`)) {
+  for (const one of main.querySelectorAll(`${PAGE_PARTS}, :is(${PAGE_PARTS}) :is(tr, p, li)`)) {
     const { top, bottom, height } = one.getBoundingClientRect();
     const whole = one.matches(PAGE_PARTS); // else a row or a paragraph, of which a tall part shows those that fit
     const early = one.querySelector(CHARTS) ? AT_TOP : EARLY;
@@ -218,8 +225,8 @@ function lighten(event) {
 
 // Takes the focus from what a mouse has chosen, which would take the keys.
 function releaseFocus() {
-  if (presentedPage() && document.activeElement?.matches("[role=radio], [role=tab], input[type=range]"))
-    document.activeElement.blur();
+  const focused = activeElement();
+  if (presentedPage() && focused?.matches("[role=radio], [role=tab], input[type=range]")) focused.blur();
 }
 
 function onPresenterKey(event, tell) {
@@ -245,6 +252,7 @@ function onPresenterKey(event, tell) {
 // keys themselves.
 function move(page, by) {
   if (isStepped()) return false;
+  /** @type {HTMLButtonElement | null} */
   const button = document.querySelector(`${keySelector(`${page}_${by === FORWARD ? "next" : "back"}`)} button`);
   if (button && !button.disabled) button.click();
   return button ? !button.disabled : scrolled(by);

@@ -8,6 +8,7 @@ const BUBBLE = "heads-up-term";
 const STYLE = `position: fixed; z-index: 1000002; max-width: min(22rem, calc(100vw - 16px)); padding: .5rem .7rem;
   border-radius: var(--radius); font-size: var(--body); line-height: 1.4; pointer-events: none;
   box-shadow: 0 2px 10px var(--shade)`;
+/** @type {HTMLElement | null} */
 let openedTerm = null;
 
 export function explainTerms(signal, sentences) {
@@ -18,7 +19,7 @@ export function explainTerms(signal, sentences) {
     (event) => event.pointerType === "mouse" && openTerm(termAt(event)),
     options,
   );
-  document.addEventListener("pointerout", (event) => event.pointerType === "mouse" && closeTerm(event), options);
+  document.addEventListener("pointerout", (event) => event.pointerType === "mouse" && closeTerm(), options);
   document.addEventListener("focusin", (event) => openTerm(termAt(event)), options);
   document.addEventListener("focusout", closeTerm, options);
   document.addEventListener("click", onTermClick, options);
@@ -39,8 +40,9 @@ function onTermClick(event) {
 function onScroll() {
   const term = openedTerm;
   closeTerm();
-  const { top, bottom } = term?.getBoundingClientRect() ?? {};
-  if (term?.matches(":focus") && bottom > 0 && top < window.innerHeight) openTerm(term);
+  if (!term?.matches(":focus")) return;
+  const { top, bottom } = term.getBoundingClientRect();
+  if (bottom > 0 && top < window.innerHeight) openTerm(term);
 }
 
 function onTermKey(event) {

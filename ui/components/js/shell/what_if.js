@@ -15,7 +15,7 @@ export function offerWhatIf(signal, words) {
   signal.addEventListener("abort", () => close(menu));
   document.addEventListener("contextmenu", (event) => onPress(menu, event), options);
   document.addEventListener("pointerdown", (event) => onDown(menu, event), options);
-  for (const kind of ["pointermove", "pointerup", "pointercancel"]) {
+  for (const kind of /** @type {const} */ (["pointermove", "pointerup", "pointercancel"])) {
     document.addEventListener(kind, (event) => onAfter(menu, event), options);
   }
   document.addEventListener("click", (event) => onClick(menu, event), options);
