@@ -289,10 +289,10 @@ def _sink(models: Models, watch: Watch) -> Outcome:
 def _strongest(frame: "DataFrame", name: str) -> tuple[int, int, float, NDArray, NDArray]:
     """The decoder head that has most of a measure in the end: its layer and number, the value of uniform attention, the
     steps, and the head's value at each."""
-    frame = frame[(frame["measure"] == name) & (frame["kind"] == "decoder")]
-    table = frame.pivot_table(index="step", columns=["layer", "head"], values="value")  # a row for each step
+    some = frame[(frame["measure"] == name) & (frame["kind"] == "decoder")]
+    table = some.pivot_table(index="step", columns=["layer", "head"], values="value")  # a row for each step
     layer, head = table.iloc[-1].idxmax()
-    even, at, values = map(np.asarray, (frame["even"], table.index, table[(layer, head)]))
+    even, at, values = map(np.asarray, (some["even"], table.index, table[(layer, head)]))
     return int(layer), int(head), float(even[0]), at, values
 
 
