@@ -13,7 +13,7 @@ import torch
 from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import nn
+from torch import Tensor, nn
 
 from transformer.basics.folders import is_no_file, sha256, whole_folder
 from transformer.basics.json_depth import is_shallow
@@ -158,8 +158,9 @@ class Checkpoint:
     def classes(self) -> tuple[str, ...]:
         """The names of a classifier's classes, or numbers if the checkpoint does not name them; else none."""
         count, names = self.config.n_classes or 0, self.meta.get("classes")
-        is_named = isinstance(names, list) and len(names) == count and all(isinstance(name, str) for name in names)
-        return tuple(names) if is_named else tuple(f"class {i}" for i in range(count))
+        if isinstance(names, list) and len(names) == count and all(isinstance(name, str) for name in names):
+            return tuple(names)
+        return tuple(f"class {i}" for i in range(count))
 
     @cached_property
     def device(self) -> torch.device:
@@ -178,12 +179,12 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
     tokenizer_entry = None
     with whole_folder(folder) as new:
         if tokenizer is not None and tokenizer.kind != "ids":
-            shared = source_tokenizer is None or source_tokenizer.digest == tokenizer.digest
+            other = source_tokenizer if source_tokenizer and source_tokenizer.digest != tokenizer.digest else None
             one, source, target = TOKENIZER_FILES.get(tokenizer.kind, TOKENIZER_FILES[None])
-            tokenizer.save(new / (one if shared else target))
-            if not shared:
-                source_tokenizer.save(new / source)
-            tokenizer_entry = {"kind": tokenizer.kind, "standardise": tokenizer.standardise, "shared": shared}
+            tokenizer.save(new / (target if other else one))
+            if other:
+                other.save(new / source)
+            tokenizer_entry = {"kind": tokenizer.kind, "standardise": tokenizer.standardise, "shared": not other}
         config = {"format": FORMAT, "model": model.config.model_dump(mode="json"), "tokenizer": tokenizer_entry,
                   "train": train.model_dump(mode="json") if train else None}
         (new / "config.json").write_bytes(orjson.dumps(config, option=orjson.OPT_INDENT_2))
@@ -201,7 +202,8 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
             weights.setdefault(id(parameter), []).append(name)
         for kept, *others in map(sorted, weights.values()):  # a tied weight has one name; the others refer to it
             metadata |= dict.fromkeys(others, kept)
-        named, places = dict(model.named_parameters(remove_duplicate=False)), set()
+        named: dict[str, Tensor] = dict(model.named_parameters(remove_duplicate=False))
+        places = set()
         for name in map(min, weights.values()):
             value = named[name].data.contiguous()
             # equal ones that are not tied may be one in memory, and are two in a file
@@ -261,7 +263,8 @@ def _read_meta(metadata: dict[str, str], names: set[str], folder: Path) -> dict[
         except orjson.JSONDecodeError:
             raise CheckpointError(f"{folder.name}/model.safetensors notes {clean(key)!r}, which is not JSON; copy it "
                                   "again") from None
-    numbers = meta.get("metrics") if isinstance(meta.get("metrics"), dict) else {}
+    metrics = meta.get("metrics")
+    numbers = metrics if isinstance(metrics, dict) else {}
     wrong = [key for key, kind in META_TYPES.items() if meta.get(key) is not None
              and (not isinstance(meta[key], kind) or isinstance(meta[key], bool))]
     wrong += [key for key, value in meta.items() if not is_shallow(value)]
@@ -351,9 +354,9 @@ def verify(folder: Path, *, but: frozenset[str] = frozenset()) -> None:
 def _lay_out(model: Transformer) -> None:
     """Stores the weights of maps that do not narrow input by input: a CPU then multiplies one token up to eight times
     faster, and many tokens as fast as before."""
-    for module in model.modules():
-        weight = module.weight if isinstance(module, nn.Linear) else None
-        if weight is not None and len(weight) >= module.in_features and weight.is_cpu and weight.dtype.itemsize > 2:
+    for module in (one for one in model.modules() if isinstance(one, nn.Linear)):
+        weight = module.weight
+        if len(weight) >= module.in_features and weight.is_cpu and weight.dtype.itemsize > 2:
             weight.data = weight.t().contiguous().t()
 
 

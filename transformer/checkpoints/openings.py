@@ -99,7 +99,7 @@ def opening_of(about: Description) -> Opening:
     task = about.config.task
     if tries := quick_texts(about):
         return replace(OPENINGS[task], examples=[Example(text) for text in tries])
-    opening = CLASSES.get(about.meta.get("corpus"), OPENINGS["reads"]) if task == "classes" else OPENINGS[task]
+    opening = CLASSES.get(str(about.meta.get("corpus")), OPENINGS["reads"]) if task == "classes" else OPENINGS[task]
     return opening if reads_examples(about) and about.reads_text else replace(opening, examples=())
 
 
@@ -112,4 +112,5 @@ def quick_texts(about: Description) -> list[str]:
 def reads_examples(about: Description) -> bool:
     """Whether a model can be given the examples, which are from eng-fra: not if it is known to read or write another
     language."""
-    return about.languages in (None, find_source("eng-fra").languages)
+    source = find_source("eng-fra")
+    return about.languages is None or (source is not None and about.languages == source.languages)

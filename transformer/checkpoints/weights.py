@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from math import isfinite, prod
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 import orjson
@@ -132,7 +132,7 @@ def _header_object(content: bytes, broken: str) -> dict[str, object]:
 
 def _stored(path: Path, name: str, entry: object, *, start: int) -> tuple[StoredTensor, tuple[int, int]]:
     """One entry of a header, with the start and end of its bytes after the header, which ends at `start`."""
-    def whole(values: object, most: int) -> bool:
+    def whole(values: object, most: int) -> TypeGuard[list[int]]:
         return (isinstance(values, list) and len(values) <= most
                 and all(type(value) is int and 0 <= value < 2**48 for value in values))
 

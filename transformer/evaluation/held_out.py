@@ -26,11 +26,12 @@ def form_of_model(ckpt: Checkpoint) -> Form | None:
 def corpus_of(ckpt: Checkpoint, name: str | None = None) -> TextCorpus | PairCorpus | LabelledCorpus:
     """The corpus of that name, or the one a checkpoint was trained on. Raises ValueError if it does not name one, or
     the corpus is of another kind than the model reads."""
-    if name is None and ckpt.description.train is None:
-        raise ValueError(f"{ckpt.id} does not name its training corpus; name one, or give texts of your own")
-    text = corpus(name or ckpt.description.train.corpus)
-    form = form_of_model(ckpt)
-    if form not in (None, text.form):
+    if not name:
+        if ckpt.description.train is None:
+            raise ValueError(f"{ckpt.id} does not name its training corpus; name one, or give texts of your own")
+        name = ckpt.description.train.corpus
+    text, form = corpus(name), form_of_model(ckpt)
+    if form is not None and form != text.form:
         raise ValueError(f"{text.name} is not what {ckpt.id} reads: that is {form.what}, {corpus_choices(form)}")
     return text
 
@@ -109,7 +110,7 @@ def piece_counts(ckpt: Checkpoint, *, watch: Callable[[], None] = lambda: None) 
     if train is None or not is_available(train.corpus) or ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
         return None
     trained_on = corpus_of(ckpt)
-    if config.task == "text":
+    if isinstance(trained_on, TextCorpus) and config.task == "text":
         texts = {"tgt": [trained_on.split("train")]}
     else:
         items = passages(trained_on, "train")[:ALIGNED_FROM]

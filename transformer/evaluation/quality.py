@@ -7,15 +7,17 @@ from math import inf, log
 from typing import NamedTuple
 
 import torch
-from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.beam_search import translate
+from transformer.model.masks import is_token
 from transformer.model.models import Transformer
 from transformer.text.augmentation import without_mark
-from transformer.text.batches import Batch, WindowBatches, pad
+from transformer.text.batches import Batch, WindowBatches
 from transformer.text.corpora import LabelledCorpus, Pair, PairCorpus, TextCorpus, corpus, neighbours, unseen
 from transformer.text.tokenizer import standardise
 
@@ -94,7 +96,7 @@ def translation_quality(ckpt: Checkpoint, pairs: list[Pair], *, train: list[Pair
              for name, some, written in zip(("bleu_as_typed", "bleu_joined"), sets[1:], others, strict=False)}
     return {
         "bleu": bleu(outputs, first),
-        "bleu_all_references": signed.corpus_score(outputs, everyone).score,
+        "bleu_all_references": signed.corpus_score(outputs, everyone).score,  # pyright: ignore[reportArgumentType]
         "bleu_unseen": bleu(outputs, first, keep), "bleu_no_neighbours": bleu(outputs, first, far),
         "bleu_human": human_bleu(pairs), "bleu_beside_human": bleu(outputs, first, several),
         "chrf": CHRF().corpus_score(outputs, [first]).score,
@@ -177,7 +179,7 @@ def class_quality(ckpt: Checkpoint, corpus: LabelledCorpus, split: str, *, limit
 def likeliest_class(ckpt: Checkpoint, text: str) -> str | None:
     """The likeliest class of a text, cut to what the model reads; None for a text without a piece."""
     ids = ckpt.tokenizer.encode(text)[:ckpt.config.max_len]
-    return ckpt.classes[int(ckpt.model(pad([ids], ckpt.config.pad_id).to(ckpt.device)).argmax())] if ids else None
+    return ckpt.classes[int(ckpt.model(torch.tensor([ids], device=ckpt.device)).argmax())] if ids else None
 
 
 def bag_of_words(corpus: LabelledCorpus, items: list[tuple[str, str]]) -> tuple[float | None, str | None]:
@@ -220,15 +222,15 @@ def label_logits(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
     which are logits too."""
     if batch.tgt is None:
         return model(batch.src).float(), batch.labels
-    rows, labels = label_rows(model, batch)
+    rows, labels = label_rows(model, batch.src, batch.tgt, batch.labels)
     return model.project(rows).float(), labels
 
 
-def label_rows(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
-    """The decoder's final rows (N, d_model) from which the labels (N,) are predicted, IGNORED where none counts."""
-    hidden, labels = model.hidden(batch.src, batch.tgt), batch.labels
-    counts = labels != model.config.pad_id
-    if batch.src is None:  # windows of a text, where hardly anything is padding
+def label_rows(model: Transformer, src: Tensor | None, tgt: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """The decoder's final rows (N, d_model) from which the labels (N,) of a batch are predicted, IGNORED where none
+    counts."""
+    hidden, counts = model.hidden(src, tgt), is_token(labels, model.config.pad_id)
+    if src is None:  # windows of a text, where hardly anything is padding
         return hidden.flatten(0, 1), labels.where(counts, IGNORED).flatten()
     return hidden[counts], labels[counts]
 
@@ -252,7 +254,7 @@ def held_out_sums(model: Transformer, batches: list[Batch], *, micro_tokens: int
     nats, right, exact = 0.0, 0, 0
     with eval_mode(model):
         device = next(model.parameters()).device
-        for piece in (piece for batch in batches for piece in (batch.cut(micro_tokens) if micro_tokens else [batch])):
+        for piece in (piece for batch in batches for piece in batch.cut(micro_tokens)):
             logits, labels = label_logits(model, piece.to(device))
             hits = right_labels(logits, labels)
             nats += cross_entropy(logits, labels).item()

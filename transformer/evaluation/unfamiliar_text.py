@@ -209,9 +209,9 @@ def _two_spellings() -> Mapping[str, str]:
 
 def _texts(corpus: TextCorpus | PairCorpus | LabelledCorpus, split: str) -> list[str]:
     """The texts of a split that a model reads; of running text its paragraphs."""
-    content = corpus.split(split)
-    return [part for part in content.split("\n\n") if part.strip()] if isinstance(corpus, TextCorpus) else [
-        text for text, _ in content]
+    if isinstance(corpus, TextCorpus):
+        return [part for part in corpus.split(split).split("\n\n") if part.strip()]
+    return [text for text, _ in corpus.split(split)]
 
 
 def _what(corpus: TextCorpus | PairCorpus | LabelledCorpus) -> str:

@@ -6,8 +6,9 @@ import struct
 import unicodedata
 import zipfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import IO, BinaryIO, Protocol
 
 from transformer.checkpoints.weights import Refused, clean
 
@@ -22,13 +23,17 @@ SAVED = ("it was written by torch.save, a pickle that can run code when opened; 
 AGAIN = "zip the checkpoint's folder again"
 
 
+class Readable(Protocol):
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
 @dataclass(frozen=True)
 class Item:
     """A file that was sent: its name with its folders, its declared size, and how to read it."""
 
     name: str
     size: int
-    open: Callable[[], BinaryIO]
+    open: Callable[[], AbstractContextManager[Readable]]
 
 
 def check_name(name: str) -> None:
@@ -72,7 +77,7 @@ def read_archive(file: BinaryIO) -> list[Item]:
     return [Item(entry.filename, entry.file_size, _opener(archive, entry)) for entry in entries if not entry.is_dir()]
 
 
-def _opener(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Callable[[], BinaryIO]:
+def _opener(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:
     return lambda: archive.open(entry)
 
 

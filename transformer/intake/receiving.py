@@ -13,7 +13,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
@@ -29,7 +29,7 @@ from transformer.checkpoints.weights import LARGEST_HEADER, Refused, check_numbe
 from transformer.huggingface.folder import Folder
 from transformer.huggingface.importing import examine, import_model
 from transformer.inference.reading import attend
-from transformer.intake.archive import LARGEST, MOST_FILES, Item, check_name, read_archive, same_name
+from transformer.intake.archive import LARGEST, MOST_FILES, Item, Readable, check_name, read_archive, same_name
 from transformer.intake.file_kinds import (
     JSON,
     OURS,
@@ -123,7 +123,7 @@ def _begins(file: Sent) -> bytes:
         return opened.read(4)
 
 
-def _opener(file: Sent) -> Callable[[], BinaryIO]:
+def _opener(file: Sent) -> Callable[[], AbstractContextManager[Readable]]:
     return (lambda: file.open("rb")) if isinstance(file, Path) else lambda: _Open(file)
 
 
@@ -170,9 +170,8 @@ def _make(items: list[Item], private: Path, name: str, *, ids: bool, watch: Watc
     folder = private / "sent" / name
     for one in chosen:
         _copy(one, folder, head=one.weights)
-    if ours:
-        listed = _check_ours(folder)
-    else:
+    listed = ours and _check_ours(folder)
+    if not ours:
         examine(Folder(folder))
     heavy = [one for one in chosen if one.weights]
     total, done = sum(one.item.size for one in heavy), 0

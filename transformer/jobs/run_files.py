@@ -5,7 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import orjson
 
@@ -122,7 +122,7 @@ def write_status(path: Path, value: object) -> None:
             file.truncate()
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether a value is a finite number; a damaged row may hold anything."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 

@@ -1,9 +1,11 @@
 """Grading of answers, for a visitor and for a room alike, from plain values and without a model."""
 
+from typing import TypeGuard
+
 LARGEST = 1e12  # of a typed number
 
 
-def is_number(reply: object, least: float | None = None, most: float | None = None) -> bool:
+def is_number(reply: object, least: float | None = None, most: float | None = None) -> TypeGuard[float]:
     """Whether a value is a number within the limits given."""
     return isinstance(reply, int | float) and not isinstance(reply, bool) and (
         (-LARGEST if least is None else least) <= reply <= (LARGEST if most is None else most))

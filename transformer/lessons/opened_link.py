@@ -9,6 +9,7 @@ from transformer.basics.formatting import brief, quote
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling, Step, steps
 from transformer.inference.reading import Reading, attend
+from transformer.settings.config import Kind
 
 FARTHEST = 2_000  # steps
 PLAIN = {"of": "head", "tokens": "pieces", "special": "shown"}  # the view in which a row can be asked about
@@ -31,7 +32,7 @@ class Opened:
 class Row:
     """A row of a head: one query and all keys, of which it may see some."""
 
-    kind: str
+    kind: Kind
     layer: int
     head: int
     query: int
@@ -45,7 +46,7 @@ class Row:
 
 def step_of(opened: Opened) -> Step:
     """The step of the link. Raises ValueError, with what to do, if there is none."""
-    if opened.shows != "step":
+    if opened.shows != "step" or opened.ckpt is None:
         raise ValueError("this asks for the next token: open Translate or Write")
     values = opened.values
     wanted = int(values.get("step") or 0)
@@ -61,12 +62,12 @@ def step_of(opened: Opened) -> Step:
 
 def source_of(opened: Opened) -> Step | Reading:
     """The step or reading of the link. Raises ValueError for a page without one."""
-    _check_page(opened)
-    return step_of(opened) if opened.shows == "step" else attend(opened.ckpt, opened.values["text"] or "",
+    ckpt = _check_page(opened)
+    return step_of(opened) if opened.shows == "step" else attend(ckpt, opened.values["text"] or "",
                                                                  change=opened.values.get("change"))
 
 
-def head_of(opened: Opened, source: Step | Reading) -> tuple[str, int, int]:
+def head_of(opened: Opened, source: Step | Reading) -> tuple[Kind, int, int]:
     """The kind, layer and head in the link. Raises ValueError for one that the model does not have."""
     kind = opened.values.get("kind") or source.kinds[-1]
     if kind not in source.kinds:
@@ -99,9 +100,10 @@ def row_of(opened: Opened, query: str, source: Step | Reading | None = None) -> 
     return Row(kind, layer, head, at, tuple(queries), tuple(keys), tuple(weights), tuple(seen))
 
 
-def _check_page(opened: Opened) -> None:
-    if opened.shows not in ("step", "reading"):
+def _check_page(opened: Opened) -> Checkpoint:
+    if opened.shows not in ("step", "reading") or opened.ckpt is None:
         raise ValueError("this asks about a head: open Translate, Write or Classify")
+    return opened.ckpt
 
 
 def _place(query: str, queries: list[str]) -> int:

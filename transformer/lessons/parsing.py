@@ -134,15 +134,16 @@ class _Reader:
         for at, part in (point, see):
             if part is not None and not PART.fullmatch(part):
                 raise self.error(at, f"{quote(part)} names no part; write a word such as head or candidates")
-        if done[1] is not None and done[1] not in DEEDS:
-            raise self.error(done[0], f"done is {quote(done[1])}; choose one of {', '.join(DEEDS)}")
-        for name in DEEDS.get(done[1], ()):
+        at, deed = done
+        if deed is not None and deed not in DEEDS:
+            raise self.error(at, f"done is {quote(deed)}; choose one of {', '.join(DEEDS)}")
+        for name in () if deed is None else DEEDS[deed]:
             if name not in params and name not in ("choices", "pair"):  # which are none to begin with
-                raise self.error(done[0], f"“done: {done[1]}” needs {name} in the link, to see when it changes")
+                raise self.error(at, f"“done: {deed}” needs {name} in the link, to see when it changes")
         note = self._short(items["note"][0], "the note", items["note"][1], NOTE) if "note" in items else ""
         recap = self._short(items["recap"][0], "the recap", items["recap"][1], RECAP) if "recap" in items else ""
         return Stop(title=title, page=page, params=params, line=line, text=text, note=note, recap=recap, point=point[1],
-                    see=see[1], deed=done[1], question=self._question(items))
+                    see=see[1], deed=deed, question=self._question(items))
 
     def _items(self, lines: list[tuple[int, str]]) -> tuple[dict[str, tuple[int, str]], list[str]]:
         """The properties, from lines “- name: value”, with their line numbers; and the words of all other lines."""

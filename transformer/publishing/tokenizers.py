@@ -28,7 +28,8 @@ def published(tokenizer: Tokenizer) -> tuple[dict[str, object], bytes]:
     """What describes a tokenizer, as JSON, and its scores. Raises ValueError for one that the page cannot run."""
     if isinstance(tokenizer, IdsTokenizer):
         return {"algorithm": "ids", **_common(tokenizer)}, b""
-    if reasons := reasons_against_tokenizer(tokenizer):
+    reasons = reasons_against_tokenizer(tokenizer)
+    if reasons or not isinstance(tokenizer, SentencePieceTokenizer):
         raise ValueError(f"a published page does not run this tokenizer: {'; '.join(reasons)}. Train one here, or "
                          "publish another checkpoint")
     model = ModelProto.FromString(tokenizer.model)

@@ -77,14 +77,15 @@ def _probabilities(source: Step | Reading, change: Sequence[Change] | None) -> T
     """Of the next token (V,), or of the classes, when the same ids are read with heads switched."""
     ckpt = source.ckpt
     if isinstance(source, Reading) and not ckpt.config.decoder_layers:
-        if not ckpt.config.n_classes:
+        logits = attend(ckpt, source.text, change=change).logits if ckpt.config.n_classes else None
+        if logits is None:
             raise ValueError(f"{ckpt.id} predicts nothing, so there is nothing to see without a head; take a model "
                              "that writes or classifies")
-        return attend(ckpt, source.text, change=change).logits.exp().double()
+        return logits.exp().double()
     read = inputs_of_step(source) if isinstance(source, Step) else inputs_of_text(ckpt, source.text)
     read = replace(read, changes=Changes.of(ckpt, change))
-    logits = ckpt.model.project(read.decode(read.encode()).x[0, -1]).double()
-    return choosable(logits, ckpt.config, read=read.tgt.shape[1]).softmax(-1)
+    rows = read.decode(read.encode()).x[0]
+    return choosable(ckpt.model.project(rows[-1]).double(), ckpt.config, read=len(rows)).softmax(-1)
 
 
 def _output(source: Step | Reading, change: Sequence[Change] | None) -> str | None:

@@ -285,6 +285,7 @@ class Store(Database):
                 "values (?, ?, ?, ?, ?, 1, ?, ?)",
                 [id, number, orjson.dumps(spec), orjson.dumps(key), phase, orjson.dumps(view), clock.now()])
             db.execute("update room set question = ?, rev = rev + 1 where id = ?", [cursor.lastrowid, id])
+        assert cursor.lastrowid is not None
         return self.question(id, cursor.lastrowid)
 
     def question(self, id: str, question: int) -> Question:

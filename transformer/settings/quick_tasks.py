@@ -35,13 +35,14 @@ QUICK = {
         watch="Cross-attention finds the two digits of a column. The carry comes last.", kind="cross",
         measure="alignment", right=0.95, seconds=180),
     "repeat": Quick(
-        title="Say it again", example=("qzkfhqzkfhqzkfh",) * 2, tries=("qzkfhqzk", "abcdefghabc"),
+        title="Say it again", example=("qzkfhqzkfhqzkfh", "qzkfhqzkfhqzkfh"),
+        tries=("qzkfhqzk", "abcdefghabc"),
         watch="A previous-token head forms, then an induction head, and the loss falls. The first letters of a line "
               "stay a guess.",
         kind="decoder", measure="induction", right=0.95, seconds=20, beside={"decoder_layers": 1},
         beside_words="with one layer"),
     "brackets": Quick(
-        title="Close the brackets", example=("([{}<()>])",) * 2, tries=("([{}<", "{<>(["),
+        title="Close the brackets", example=("([{}<()>])", "([{}<()>])"), tries=("([{}<", "{<>(["),
         watch="A head finds the bracket that is still open: the partner of the one that may close.", kind="decoder",
         measure="bracket", right=0.97, seconds=60),
 }

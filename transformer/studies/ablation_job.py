@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
@@ -173,7 +174,7 @@ def read(folder: Path) -> HeadEffects | None:
                        len({(row["kind"], row["layer"], row["head"]) for row in rows}), len(heads))
 
 
-def _rows(folder: Path, config: ModelConfig) -> list[dict[str, object]]:
+def _rows(folder: Path, config: ModelConfig) -> list[dict[str, Any]]:
     """The rows of the model's heads; a damaged file may hold others."""
     heads = all_heads(config)
     return [row for row in run_files.read(folder / ROWS)

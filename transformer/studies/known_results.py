@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
@@ -38,6 +38,9 @@ from transformer.model.attention import repeat_for_queries
 from transformer.settings.presets import preset
 from transformer.training.events import head_measures
 from transformer.training.trainer import train
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Watch = Callable[[int, int], None]  # done, of; called several times a second, and may raise to end the work
 REPEATED, ROWS = 25, 16  # random tokens in a row, twice, and how many such rows
@@ -283,24 +286,30 @@ def _sink(models: Models, watch: Watch) -> Outcome:
         link=_roles(ckpt, "first", "decoder", int(found[16].argmax()), 0))
 
 
+def _strongest(frame: "DataFrame", name: str) -> tuple[int, int, float, NDArray, NDArray]:
+    """The decoder head that has most of a measure in the end: its layer and number, the value of uniform attention, the
+    steps, and the head's value at each."""
+    some = frame[(frame["measure"] == name) & (frame["kind"] == "decoder")]
+    table = some.pivot_table(index="step", columns=["layer", "head"], values="value")  # a row for each step
+    layer, head = table.iloc[-1].idxmax()
+    even, at, values = map(np.asarray, (some["even"], table.index, table[(layer, head)]))
+    return int(layer), int(head), float(even[0]), at, values
+
+
 def _sink_forms(models: Models, watch: Watch) -> Outcome:
     """The share of the training after which a decoder's strongest sink has taken half of its way."""
     parts, numbers, early = [], {}, []
     for name in ("translate", "write"):
         ckpt = models[name]
-        frame = head_measures(ckpt.description.folder)
-        frame = frame[(frame["measure"] == "first") & (frame["kind"] == "decoder")]
-        table = frame.pivot_table(index="step", columns=["layer", "head"], values="value")  # a row for each step
-        even, last = float(frame["even"].iloc[0]), table.iloc[-1]
-        strongest, (layer, head) = float(last.max()), last.idxmax()
-        grown = table[(layer, head)] - even
+        layer, head, even, at, values = _strongest(head_measures(ckpt.description.folder), "first")
+        strongest, grown = float(values[-1]), values - even
         numbers[name] = strongest
         if strongest < max(0.4, 2 * even):
             parts.append(f"{name}: no sink in the end; its strongest head gives the first token {_percent(strongest)}, "
                          f"where {_percent(even)} is even")
             continue
-        begun = int(grown[grown >= grown.iloc[-1] / 2].index[0])
-        share = begun / int(table.index[-1])
+        begun = int(at[grown >= grown[-1] / 2][0])
+        share = begun / int(at[-1])
         numbers[f"{name} formed"] = share
         parts.append(f"{name}: {_percent(strongest)} in layer {layer}, head {head} ({_percent(even)} is even), half of "
                      f"it by step {begun:,}, {_percent(share)} of the training")
@@ -391,12 +400,9 @@ def _previous_first(models: Models, watch: Watch) -> Outcome:
     frame = head_measures(trained_repeat(watch))
     formed: dict[str, tuple[int, int, int]] = {}
     for name in ("previous", "induction"):
-        of = frame[(frame["measure"] == name) & (frame["kind"] == "decoder")]
-        table = of.pivot_table(index="step", columns=["layer", "head"], values="value")
-        layer, head = table.iloc[-1].idxmax()
-        curve, even = table[(layer, head)], float(of["even"].iloc[0])
-        half = even + (curve.iloc[-1] - even) / 2
-        formed[name] = int(curve[curve >= half].index[0]), int(layer), int(head)
+        layer, head, even, steps, values = _strongest(frame, name)
+        half = even + (values[-1] - even) / 2
+        formed[name] = int(steps[values >= half][0]), layer, head
     (before, at, one), (after, above, other) = formed["previous"], formed["induction"]
     return Outcome(
         here=f"In a model trained for this, the previous-token head (layer {at}, head {one}) is half formed at step "

@@ -7,6 +7,7 @@ and is ignored for any other.
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
@@ -105,19 +106,19 @@ def _digest(corpus: str) -> str:
 
 def _texts_of(sentence: Sentence) -> list[str] | list[int]:
     """A sentence as its text, with its translation where it has one; running text, which is cut anywhere, as ids."""
-    if sentence.src is None:
+    if sentence.src is None and sentence.tgt and sentence.labels:
         return [*sentence.tgt, sentence.labels[-1]]
     return [sentence.text] if sentence.target is None else [sentence.text, sentence.target]
 
 
-def _sentence(ckpt: Checkpoint, stored: Sequence[str] | Sequence[int]) -> Sentence:
+def _sentence(ckpt: Checkpoint, stored: Sequence[Any]) -> Sentence:
     if ckpt.config.task == "text":
         return sentence_of_ids(ckpt, [int(id) for id in stored])
     make = sentence_with_target if ckpt.config.task == "translation" else sentence_with_class
     return make(ckpt, *stored)
 
 
-def _values(value: object, part: str, ckpt: Checkpoint, kind: Kind, sentences: int) -> NDArray | float | int:
+def _values(value: Any, part: str, ckpt: Checkpoint, kind: Kind, sentences: int) -> NDArray | float | int:
     """A number, or one for each head of a kind. Raises ValueError if the file has something else there."""
     if part in ("even", "queries"):
         return int(value) if part == "queries" else float("nan") if value is None else float(value)

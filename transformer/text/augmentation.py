@@ -4,9 +4,11 @@ import random
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TypeVar
 
-from transformer.text.tokenizer import SentencePieceTokenizer
+from transformer.text.tokenizer import SentencePieceTokenizer, Tokenizer
 
 MOST_JOINED = 3
 FINAL_MARK = re.compile(r"[\s\u00a0\u202f]*[.!?…]+\s*$")
@@ -15,6 +17,7 @@ LONGEST_NAME = 12  # letters
 
 Text = tuple[str, str]  # source, target
 Pair = tuple[list[int], list[int]]  # their ids
+Side = TypeVar("Side")
 
 
 class AugmentedPairs:
@@ -26,8 +29,8 @@ class AugmentedPairs:
     cut. A pair that does not fit into `max_len` then is as it was.
     """
 
-    def __init__(self, pairs: Sequence[Text], plain: Sequence[Pair], *, source_tokenizer: SentencePieceTokenizer,
-                 tokenizer: SentencePieceTokenizer, max_len: int, as_typed: float = 0.0, joined: float = 0.0,
+    def __init__(self, pairs: Sequence[Text], plain: Sequence[Pair], *, source_tokenizer: Tokenizer,
+                 tokenizer: Tokenizer, max_len: int, as_typed: float = 0.0, joined: float = 0.0,
                  other_names: float = 0.0, subword_sampling: float | None = None, seed: int = 0):
         self.pairs, self.plain, self.max_len, self.seed = pairs, plain, max_len, seed
         self.tokenizers = source_tokenizer, tokenizer
@@ -49,12 +52,13 @@ class AugmentedPairs:
             pair = self.names.exchanged(pair, drawn)
         if drawn.random() < self.joined:
             others = [drawn.choice(self.pairs) for _ in range(drawn.randint(1, MOST_JOINED - 1))]
-            pair = tuple(" ".join(side) for side in zip(pair, *others, strict=True))
+            pair = _both(" ".join, zip(pair, *others, strict=True))
         return typed(pair, drawn) if drawn.random() < self.as_typed else pair
 
-    def _encode(self, tokenizer: SentencePieceTokenizer, texts: list[str], seed: int) -> list[list[int]]:
+    def _encode(self, tokenizer: Tokenizer, texts: list[str], seed: int) -> list[list[int]]:
         if self.subword_sampling is None:
             return tokenizer.encode_batch(texts)
+        assert isinstance(tokenizer, SentencePieceTokenizer)
         return tokenizer.sample_batch(texts, alpha=self.subword_sampling, seed=seed)
 
 
@@ -62,8 +66,13 @@ def typed(pair: Text, drawn: random.Random) -> Text:
     """A pair as people type it: both sides in lower case, without their last mark, or both."""
     how = drawn.randrange(3)
     if how != 0:
-        pair = tuple(map(without_mark, pair))
-    return tuple(side.lower() for side in pair) if how != 1 else pair
+        pair = _both(without_mark, pair)
+    return _both(str.lower, pair) if how != 1 else pair
+
+
+def _both(change: Callable[[Side], str], sides: Iterable[Side]) -> Text:
+    source, target = map(change, sides)
+    return source, target
 
 
 def without_mark(text: str) -> str:
@@ -97,7 +106,7 @@ class Names:
     def exchanged(self, pair: Text, drawn: random.Random) -> Text:
         """One of those pairs with other names, the same ones on both sides."""
         others = {name: self._other(name, drawn) for name in self.of(pair)}
-        return tuple(WORD.sub(lambda word: others.get(word[0], word[0]), side) for side in pair)
+        return _both(partial(WORD.sub, lambda word: others.get(word[0], word[0])), pair)
 
     def _other(self, name: str, drawn: random.Random) -> str:
         other = drawn.choice(self._alike[_is_open(name)])

@@ -1,8 +1,9 @@
 """Batches as a function of their number, so that training resumes at any of them without replaying the earlier ones."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -26,20 +27,26 @@ class Batch(NamedTuple):
     __repr__ = brief
 
     def to(self, device: torch.device) -> "Batch":
-        move = [None if x is None else x.to(device, non_blocking=True) for x in self[:3]]
-        return Batch(*move, self.tokens)
+        return self.each(lambda x: x.to(device, non_blocking=True))
 
     def pin(self) -> "Batch":
         """The batch in pinned memory, from which a GPU copies while it computes."""
-        return Batch(*(None if x is None else x.pin_memory() for x in self[:3]), self.tokens)
+        return self.each(Tensor.pin_memory)
 
-    def cut(self, positions: int) -> list["Batch"]:
+    def each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        """The batch with its tensors changed."""
+        src, tgt = (None if x is None else change(x) for x in self[:2])
+        return Batch(src, tgt, change(self.labels), self.tokens)
+
+    def cut(self, positions: int | None) -> list["Batch"]:
         """Parts of whole rows with at most that many positions of the longer side, or one row each; all have the
-        `tokens` of the whole batch."""
+        `tokens` of the whole batch. With positions None, the whole batch."""
+        if positions is None:
+            return [self]
         longest = max(x.shape[1] for x in self[:2] if x is not None)
         rows = max(1, positions // longest)
-        return [Batch(*(None if x is None else x[at:at + rows] for x in self[:3]), self.tokens)
-                for at in range(0, len(self.labels), rows)]
+        places = [slice(at, at + rows) for at in range(0, len(self.labels), rows)]
+        return [self.each(itemgetter(place)) for place in places]
 
 
 class Batches(Protocol):
@@ -49,9 +56,11 @@ class Batches(Protocol):
 
     def __len__(self) -> int:
         """Batches in an epoch."""
+        ...
 
     def __getitem__(self, index: int) -> Batch:
         """Batch number `index`, counted over all epochs."""
+        ...
 
 
 class Prefetched:
@@ -162,7 +171,7 @@ class PairBatches(_Sorted):
         super().__init__(pairs, self._lengths(pairs), batch_tokens=batch_tokens, seed=seed,
                          longest=augmented.max_len if augmented else None)
 
-    def drawn(self, epoch: int) -> tuple[list[Pair], np.ndarray]:
+    def drawn(self, epoch: int) -> tuple[Sequence[Pair], np.ndarray]:
         if self.augmented is None:
             return super().drawn(epoch)
         pairs = self.augmented(epoch)
@@ -183,10 +192,13 @@ class LabelledBatches(_Sorted):
     """Texts and their classes: (ids, class). word_dropout: the share of pieces that are replaced by unk_id in training
     (word dropout, Bowman et al. 2016)."""
 
-    def __init__(self, items: list[tuple[list[int], int]], *, batch_tokens: int, pad_id: int, unk_id: int, seed: int,
-                 word_dropout: float = 0.0):
+    def __init__(self, items: list[tuple[list[int], int]], *, batch_tokens: int, pad_id: int, unk_id: int | None,
+                 seed: int, word_dropout: float = 0.0):
         if not items:
             raise ValueError("there are no texts to learn from; check the corpus")
+        if word_dropout and unk_id is None:
+            raise ValueError("word_dropout replaces pieces by the unknown one, and this tokenizer has none; leave it "
+                             "out")
         self.pad_id, self.unk_id, self.word_dropout = pad_id, unk_id, word_dropout
         super().__init__(items, np.array([[len(ids)] for ids, _ in items]), batch_tokens=batch_tokens, seed=seed)
 
@@ -196,7 +208,7 @@ class LabelledBatches(_Sorted):
 
     def __getitem__(self, index: int) -> Batch:
         batch = super().__getitem__(index)
-        if not self.word_dropout:
+        if not self.word_dropout or self.unk_id is None or batch.src is None:
             return batch
         random = np.random.default_rng((self.seed, 1, index))
         dropped = torch.from_numpy(random.random(batch.src.shape) < self.word_dropout) & (batch.src != self.pad_id)

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from transformer.text.labelled import Labelled, deal
 from transformer.text.lines import lines_of
 from transformer.text.user_corpus import form_of_file, is_user_corpus, read_labelled, read_pairs, read_text
 
+Item = TypeVar("Item")
 Pair = tuple[str, list[str]]  # a source, and its references in file order
 
 HELD_OUT = 2000  # sources in test, and as many in validation
@@ -134,17 +135,18 @@ def is_available(name: str) -> bool:
     return Path(name).is_file() if is_user_corpus(name) else find_source(name) is not None
 
 
-def passages(found: TextCorpus | PairCorpus | LabelledCorpus, split: str | None = None) -> list[tuple[str, object]]:
+def passages(found: TextCorpus | PairCorpus | LabelledCorpus,
+             split: str | None = None) -> list[tuple[str, Any]]:
     """(text, right answer) of a split, by default the held-out one; of running text its paragraphs, or its lines if it
     has no paragraphs."""
-    text = found.split(split or found.measured_on)
     if not isinstance(found, TextCorpus):
-        return text
+        return found.split(split or found.measured_on)
+    text = found.split(split or found.measured_on)
     parts = text.split("\n\n") if "\n\n" in text else lines_of(text)
     return [(part.strip(), None) for part in parts if part.strip()]
 
 
-def drawn(items: list, limit: int | None, seed: int | None) -> list:
+def drawn(items: list[Item], limit: int | None, seed: int | None) -> list[Item]:
     """`limit` items in a random order, or the first ones without a seed."""
     if seed is None:
         return items[:limit]
@@ -229,15 +231,14 @@ def _packed(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
 def _own(path: Path) -> TextCorpus | PairCorpus | LabelledCorpus:
     """A user's file."""
     form = form_of_file(path)
-    if form == TEXT:
-        kind, content = TextCorpus, (read_text(path),)
-    elif form == CLASSES:
-        classes, labelled = read_labelled(path)
-        kind, content = LabelledCorpus, (tuple(classes), labelled)
-    else:
-        kind, content = PairCorpus, (split_pairs(read_pairs(path)),)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return kind(path.name, digest, "not stated", "a file of one's own", *content)
+    content = read_text(path) if form == TEXT else read_labelled(path) if form == CLASSES else read_pairs(path)
+    about = path.name, hashlib.sha256(path.read_bytes()).hexdigest(), "not stated", "a file of one's own"
+    if isinstance(content, str):
+        return TextCorpus(*about, content)
+    if isinstance(content, tuple):
+        classes, labelled = content
+        return LabelledCorpus(*about, tuple(classes), labelled)
+    return PairCorpus(*about, split_pairs(content))
 
 
 def _bare(text: str) -> str:

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from transformer.text.labelled import Labelled, by_ending, by_speaker, labelled_lines
 from transformer.text.synthetic import add, brackets, repeat, reverse, sort
@@ -73,20 +74,21 @@ class Source:
         return self.make() if self.make else unpack(PACKED / self.file, self.sha256)
 
 
-_SHAKESPEARE = {
+_SHAKESPEARE: dict[str, Any] = {
     "file": "tiny-shakespeare.zip", "sha256": "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
     "licence": "public domain",
     "attribution": "William Shakespeare's plays, as gathered by Andrej Karpathy (github.com/karpathy/char-rnn)"}
 
 # unchanged from fra-eng.zip of 2019-04-07; licence: https://creativecommons.org/licenses/by/2.0/
-_TATOEBA = {
+_TATOEBA: dict[str, Any] = {
     "file": "eng-fra.zip", "sha256": "0bb85dbaa1c896844649094d7eaf2e34bee34e84fe362b26ce7e8f2e12aae104",
     "licence": "CC BY 2.0", "splits": ("train", "validation", "test"),
     "attribution": "sentence pairs of the Tatoeba project (tatoeba.org), as gathered by manythings.org/anki"}
 
-_SYNTHETIC = {"licence": "MIT", "attribution": "made by a rule of Heads Up"}
-_MADE_PAIRS = {"form": PAIRS, "splits": ("train", "validation", "test"), **_SYNTHETIC}
-_MADE_TEXT = {"form": TEXT, "size": "0.3 million characters", "splits": ("train", "validation"), **_SYNTHETIC}
+_SYNTHETIC: dict[str, Any] = {"licence": "MIT", "attribution": "made by a rule of Heads Up"}
+_MADE_PAIRS: dict[str, Any] = {"form": PAIRS, "splits": ("train", "validation", "test"), **_SYNTHETIC}
+_MADE_TEXT: dict[str, Any] = {"form": TEXT, "size": "0.3 million characters", "splits": ("train", "validation"),
+                              **_SYNTHETIC}
 
 SOURCES = (  # the first of a form is offered first
     Source(name="speakers", form=CLASSES, title="who says which passage in Shakespeare", size="ten classes",

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import islice, pairwise
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
@@ -53,7 +53,7 @@ def read_object(content: bytes, name: str) -> dict:
     return value
 
 
-def spelled_size(about: Mapping[str, object], name: str = "tokenizer.json") -> int:
+def spelled_size(about: Mapping[str, Any], name: str = "tokenizer.json") -> int:
     """One more than the largest id in a tokenizer.json. Raises ValueError for ids that no vocabulary has, because the
     tokenizers package allocates memory for all up to the largest."""
     if not isinstance(entries := about.get("added_tokens") or [], list):
@@ -153,7 +153,7 @@ def _decoded(token: str) -> str | None:
         return None
 
 
-def _word_mark(about: Mapping[str, object], *, byte_level: bool) -> str:
+def _word_mark(about: Mapping[str, Any], *, byte_level: bool) -> str:
     """The mark of words in the pieces of a tokenizer.json."""
     model = about.get("model") or {}
     around = orjson.dumps([about.get(step) for step in ("normalizer", "pre_tokenizer", "decoder")]).decode()
@@ -206,7 +206,8 @@ class HuggingFaceTokenizer:
         added = about.get("added_tokens") or []
         self._added = {one["id"] for one in added}
         special = {one["id"] for one in added if one.get("special")}
-        self._silent = (special | {pad_id, bos_id, eos_id}) - {unk_id, None}
+        silent = {*special, pad_id, bos_id, eos_id}
+        self._silent = {id for id in silent if id is not None and id != unk_id}
         hides = {id for id in special if (self._tokenizer.id_to_token(id) or "").strip("<[|]>").lower() == "mask"}
         self.special = frozenset(self._silent - hides)  # a mask stands for a word
         decoder = about.get("decoder") or {}
@@ -276,10 +277,10 @@ class HuggingFaceTokenizer:
         whole = [*zip(encoding.ids, encoding.offsets, strict=True)]
         return whole[:-1] if self.ends and self.side == "source" else whole
 
-    def _run(self, *texts: str, framed: bool) -> "tokenizers.Encoding":
+    def _run(self, text: str, pair: str | None = None, *, framed: bool) -> "tokenizers.Encoding":
         try:
             with refuse_panics():
-                return self._tokenizer.encode(*(SURROGATES.sub("\ufffd", text) for text in texts),
+                return self._tokenizer.encode(SURROGATES.sub("\ufffd", text), pair and SURROGATES.sub("\ufffd", pair),
                                               add_special_tokens=framed)
         except Exception as error:
             raise ValueError(f"the checkpoint's tokenizer fails on this text ({str(error)[:120]}); try "
@@ -318,9 +319,10 @@ class MarianTokenizer:
         self.vocab_size = max(self._pieces) + 1
         self.pad_id, self.unk_id, self.bos_id, self.eos_id = pad_id, ids["<unk>"], bos_id, eos_id
         self.digest = hashlib.sha256(model + vocabulary).hexdigest()
-        self._silent = {pad_id, bos_id, eos_id, *(ids[token] for token in cut_out)} - {self.unk_id}
+        silent = {pad_id, bos_id, eos_id, *(ids[token] for token in cut_out)}
+        self._silent = {id for id in silent if id is not None and id != self.unk_id}
         codes = {id for piece, id in ids.items() if re.fullmatch(">>.*<<", piece)}
-        self.special = frozenset((self._silent | codes) - {None})
+        self.special = frozenset(self._silent | codes)
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text, without the end token; none of an empty one."""

@@ -10,7 +10,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import sentencepiece
 
@@ -38,30 +38,48 @@ class Tokenizer(Protocol):
     """The interface of tokenizers for models, pages and the command line."""
 
     kind: str
+    standardise: bool  # lower-cases and strips punctuation before it cuts
     vocab_size: int
-    pad_id: int
-    bos_id: int
-    eos_id: int
-    unk_id: int
-    end_id: int | None  # the id after a text that an encoder-decoder reads; None if it is EOS
     digest: str  # sha256 (hex) of all that decides how text is cut
     word_mark: str  # "▁" begins a word, "##" goes on with one, "</w>" ends one; "" where every piece is one
     special: frozenset[int]  # ids that stand for no text
 
+    @property
+    def pad_id(self) -> int | None: ...
+
+    @property
+    def bos_id(self) -> int | None: ...
+
+    @property
+    def eos_id(self) -> int | None: ...
+
+    @property
+    def unk_id(self) -> int | None: ...
+
+    @property
+    def end_id(self) -> int | None:
+        """The id after a text that an encoder-decoder reads; None if it is EOS."""
+        ...
+
     def encode(self, text: str) -> list[int]:
         """Ids of a text, without BOS or EOS; text that spells a special token is ordinary text."""
+        ...
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """`encode` of each text."""
+        ...
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of ids; padding, BOS, EOS and ids outside the vocabulary leave no trace."""
+        ...
 
     def pieces(self, text: str) -> list[Piece]:
         """The pieces of a text with their place in it; their ids are those of `encode`."""
+        ...
 
     def piece(self, id: int) -> str:
         """Label of an id, never failing: the piece as the vocabulary holds it, or "<id>" outside the vocabulary."""
+        ...
 
     def save(self, path: Path) -> None:
         """Write the tokenizer's file."""
@@ -159,7 +177,7 @@ class IdsTokenizer:
                  eos_id: int | None) -> None:
         self.vocab_size = vocab_size
         self.pad_id, self.unk_id, self.bos_id, self.eos_id = pad_id, unk_id, bos_id, eos_id
-        self.special = frozenset({pad_id, bos_id, eos_id} - {None})
+        self.special = frozenset(id for id in (pad_id, bos_id, eos_id) if id is not None)
         self.digest = hashlib.sha256(f"ids {vocab_size}".encode()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
@@ -254,7 +272,7 @@ def train(
     return SentencePieceTokenizer(model, kind=kind, standardise=standardise)
 
 
-def _sentencepiece(lines: list[str], *, vocab_size: int, seed: int, **options: object) -> bytes:
+def _sentencepiece(lines: list[str], *, vocab_size: int, seed: int, **options: Any) -> bytes:
     """A trained model's bytes. Raises RuntimeError if the lines cannot give so many pieces."""
     model = io.BytesIO()
     sentencepiece.set_random_generator_seed(seed)

@@ -81,7 +81,7 @@ def _rows(path: Path) -> Iterator[Labelled]:
     """(text, label) of each record; a quoted field may run over several lines."""
     lines = [line for _, line in _numbered(path)]
     reader = csv.reader((f"{line}\n" for line in lines), strict=True)
-    before, header = 0, None
+    before, header, text_at, label_at = 0, None, 0, 0
     try:
         for record in reader:
             number, before = before + 1, reader.line_num
@@ -154,14 +154,19 @@ def _decoded(path: Path) -> str:
 def _content(path: Path) -> bytes:
     try:
         if is_no_file(path):
-            raise ValueError(f"{path} is not a file; give the path of one with {form_of_file(path).holds}")
+            raise ValueError(f"{path} is not a file; give the path of one with {_holds(path)}")
         if (size := path.stat().st_size) > LARGEST_FILE:
             raise ValueError(f"{path.name} has {size:,} bytes; the limit is {LARGEST_FILE:,}. Please train on a part "
                              "of it")
         return path.read_bytes()
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}); give the path of a file with "
-                         f"{form_of_file(path).holds}") from None
+                         f"{_holds(path)}") from None
+
+
+def _holds(path: Path) -> str:
+    form = form_of_file(path)
+    return form.holds if form else "text"
 
 
 def _wide(content: bytes) -> str | None:

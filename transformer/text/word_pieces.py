@@ -12,7 +12,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from transformer.text.tokenizer import Tokenizer
 
 BEGINS, GOES_ON, ENDS, NONE = "▁", "##", "</w>", ""  # marks of words in the pieces of a tokenizer
 INSIDE = "·"  # before a piece that goes on inside a word, in a label
@@ -55,7 +58,7 @@ def word_text(pieces: Sequence[str], mark: str) -> str:
     return b"".join(_part(piece, mark).core for piece in pieces).decode("utf-8", "replace") or "".join(pieces)
 
 
-def label_mark(tokenizer: object) -> str:
+def label_mark(tokenizer: "Tokenizer | None") -> str:
     """The mark of words that labels of a tokenizer's pieces do without; none where every piece is a character."""
     return NONE if tokenizer is None or tokenizer.kind == "char" else tokenizer.word_mark
 
@@ -84,7 +87,7 @@ def piece_labels(pieces: Sequence[str], mark: str = NONE) -> list[str]:
     return labels
 
 
-def labelled(pieces: Sequence[str], tokenizer: object) -> list[str]:
+def labelled(pieces: Sequence[str], tokenizer: "Tokenizer | None") -> list[str]:
     """`piece_labels` of consecutive pieces of a tokenizer."""
     return piece_labels(pieces, label_mark(tokenizer))
 

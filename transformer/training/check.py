@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -38,6 +38,7 @@ LEFT_OUT, UNKNOWN, PASSES, FULL = 0.05, 0.02, 200, 0.9  # shares, and passes ove
 LONGEST_SAMPLE = 300  # characters
 BINS = 60
 MOST_CLASSES = 20  # counted one by one
+Item = TypeVar("Item")
 Watch = Callable[[str], None]  # called with what is being done
 Problem = dict[str, str]  # level: "error" or "warning"; text: what is wrong, and what to do
 
@@ -66,7 +67,7 @@ def check(config: RunConfig, *, device: torch.device, watch: Watch = lambda text
             problems.append(_problem(error, config, device))
         if task is not None:
             watch("Examining the data")
-            piece = trainer.config.train.micro_tokens if trainer else task.batches.longest
+            piece = (trainer and trainer.config.train.micro_tokens) or task.batches.longest
             result |= {"config": task.config.model_dump(mode="json"), "preview": preview(task), "tokens": _tokens(task)}
             result |= _size(task.config, device, available, length=task.batches.longest, positions=piece)
             problems += _warnings(config, task, result)
@@ -83,7 +84,7 @@ def check(config: RunConfig, *, device: torch.device, watch: Watch = lambda text
     return result | {"problems": problems}
 
 
-def summary(result: dict[str, object]) -> list[str]:
+def summary(result: dict[str, Any]) -> list[str]:
     """The result of `check` in a few lines to print."""
     lines = []
     if preview := result["preview"]:
@@ -110,14 +111,14 @@ def summary(result: dict[str, object]) -> list[str]:
     return lines + [f"{problem['level']}: {problem['text']}" for problem in result["problems"]]
 
 
-def pieces(result: dict[str, object]) -> int | None:
+def pieces(result: dict[str, Any]) -> int | None:
     """How many positions are read at once if batches are cut; None if they are not, or the trial did not run."""
     memory = result["memory"]
     cut = memory["measured_steps"] and memory["micro_tokens"] < result["config"]["train"]["batch_tokens"]
     return memory["micro_tokens"] if cut else None
 
 
-def _trial(trainer: Trainer, memory: dict[str, object], watch: Watch) -> dict[str, object]:
+def _trial(trainer: Trainer, memory: dict[str, Any], watch: Watch) -> dict[str, Any]:
     """Take steps, and measure by them how long a run takes and how much memory."""
     device, train = trainer.device, trainer.config.train
     peak, seconds, until = Peak(device), [], time.monotonic() + LONGEST_TRIAL
@@ -160,13 +161,13 @@ def _wait(device: torch.device) -> None:
         torch.mps.synchronize()
 
 
-def _device(device: torch.device) -> dict[str, object]:
+def _device(device: torch.device) -> dict[str, Any]:
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else None
     return {"device": str(device), "name": name, "threads": torch.get_num_threads() if device.type == "cpu" else None}
 
 
 def _size(config: RunConfig, device: torch.device, available: int | None, *, length: int,
-          positions: int) -> dict[str, object]:
+          positions: int) -> dict[str, Any]:
     """Parameters, and the memory of processing batches in pieces of so many positions, or of one row."""
     parts, kept = parameters_by_part(config.model), kept_memory(config)
     activations = step_activations(config, positions=max(positions, length), length=length, device=device)
@@ -175,7 +176,7 @@ def _size(config: RunConfig, device: torch.device, available: int | None, *, len
         "available": available, "micro_tokens": positions}}
 
 
-def _tokens(task: Prepared) -> dict[str, object]:
+def _tokens(task: Prepared) -> dict[str, Any]:
     """Labels that count, or texts, a step and in all; and how often the whole training part is read."""
     batches, train = task.batches, task.config.train
     if isinstance(batches, WindowBatches):
@@ -190,7 +191,7 @@ def _tokens(task: Prepared) -> dict[str, object]:
             "epochs": train.steps * train.accumulate / len(batches)}
 
 
-def _warnings(wanted: RunConfig, task: Prepared, result: dict[str, object]) -> list[Problem]:
+def _warnings(wanted: RunConfig, task: Prepared, result: dict[str, Any]) -> list[Problem]:
     """Problems with what works but is probably not meant."""
     preview, texts = result["preview"], []
     left, how = preview["left_out"], preview["left_out"]["how"]
@@ -243,7 +244,7 @@ def _error(text: str) -> Problem:
     return {"level": "error", "text": text}
 
 
-def preview(task: Prepared, *, samples: int = 6, seed: int = 0) -> dict[str, object]:
+def preview(task: Prepared, *, samples: int = 6, seed: int = 0) -> dict[str, Any]:
     """Describe what a task learns from.
 
     The result has `corpus` with its `splits` (in `unit`), `samples` drawn at random from the training part, `lengths`
@@ -264,7 +265,7 @@ def preview(task: Prepared, *, samples: int = 6, seed: int = 0) -> dict[str, obj
     }
 
 
-def _sizes(task: Prepared) -> dict[str, object]:
+def _sizes(task: Prepared) -> dict[str, Any]:
     corpus = task.corpus
     sizes = {"validation_from": task.about.get("validation_from", "validation")}
     if isinstance(corpus, TextCorpus):
@@ -286,26 +287,25 @@ def _random_items(corpus: TextCorpus | PairCorpus | LabelledCorpus, count: int,
         text = corpus.split("train")
         starts = [0, *(at + 1 for at, char in enumerate(text) if char == "\n")]
         starts = [start for start in starts if text[start:start + 1].strip()]
-        return [{"text": text[starts[i]:starts[i] + LONGEST_SAMPLE // 2]} for i in _places(starts, count, random)]
-    items = corpus.split("train")
-    chosen = [items[i] for i in _places(items, count, random)]
+        return [{"text": text[start:start + LONGEST_SAMPLE // 2]} for start in _drawn(starts, count, random)]
     if isinstance(corpus, LabelledCorpus):
-        return [{"text": text, "label": label} for text, label in chosen]
-    return [{"source": source, "target": references[random.integers(len(references))]} for source, references in chosen]
+        return [{"text": text, "label": label} for text, label in _drawn(corpus.split("train"), count, random)]
+    return [{"source": source, "target": references[random.integers(len(references))]}
+            for source, references in _drawn(corpus.split("train"), count, random)]
 
 
-def _places(items: Sequence, count: int, random: np.random.Generator) -> list[int]:
-    return sorted(random.choice(len(items), min(count, len(items)), replace=False).tolist())
+def _drawn(items: Sequence[Item], count: int, random: np.random.Generator) -> list[Item]:
+    return [items[at] for at in sorted(random.choice(len(items), min(count, len(items)), replace=False).tolist())]
 
 
-def _sample(task: Prepared, item: dict[str, str]) -> dict[str, object]:
+def _sample(task: Prepared, item: dict[str, str]) -> dict[str, Any]:
     """{"parts": {"source": ..., "target": ...} or {"text": ...}, "label": where it has one}."""
     tokenizers = {"source": task.source_tokenizer, "target": task.tokenizer, "text": task.tokenizer}
     parts = {name: _tokenized(text, tokenizers[name]) for name, text in item.items() if name in tokenizers}
     return {"parts": parts} | ({"label": item["label"]} if "label" in item else {})
 
 
-def _tokenized(text: str, tokenizer: Tokenizer) -> dict[str, object]:
+def _tokenized(text: str, tokenizer: Tokenizer) -> dict[str, Any]:
     """A text, its pieces, their ids, and the text decoded from those: `same` if that is the text again."""
     cut, text = len(text) > LONGEST_SAMPLE, text[:LONGEST_SAMPLE]
     pieces = tokenizer.pieces(text)
@@ -323,7 +323,7 @@ def _tokenized(text: str, tokenizer: Tokenizer) -> dict[str, object]:
             "unknown": unknown, "back": back, "same": back == text, "why": why}
 
 
-def _histogram(lengths: np.ndarray) -> dict[str, object]:
+def _histogram(lengths: np.ndarray) -> dict[str, Any]:
     """Counts by length, in bins of whole numbers: bin i starts at first + i * width."""
     if not len(lengths):
         return {"first": 0, "width": 1, "counts": [], "median": 0, "longest": 0}
@@ -334,7 +334,7 @@ def _histogram(lengths: np.ndarray) -> dict[str, object]:
             "longest": longest}
 
 
-def _left_out(task: Prepared) -> dict[str, object]:
+def _left_out(task: Prepared) -> dict[str, Any]:
     """How many training items max_len leaves out (pairs) or cuts (texts); running text is read in windows."""
     max_len, lengths = task.config.model.max_len, task.lengths
     if "line" in lengths:
@@ -346,17 +346,18 @@ def _left_out(task: Prepared) -> dict[str, object]:
             "share": count / len(tokens), "takes_in_99": int(np.quantile(tokens, 0.99, method="higher"))}
 
 
-def _coverage(task: Prepared) -> dict[str, dict[str, object]]:
+def _coverage(task: Prepared) -> dict[str, dict[str, Any]]:
     """The use of each vocabulary by the text that its tokenizer reads."""
-    corpus = task.corpus
-    if isinstance(corpus, TextCorpus):
-        return {"text": _vocabulary_use(task.tokenizer, [task.batches.ids], [corpus.split("validation")])}
-    held_out = corpus.splits.get("validation", {})
+    corpus, batches = task.corpus, task.batches
+    if isinstance(batches, WindowBatches):
+        assert isinstance(corpus, TextCorpus)
+        return {"text": _vocabulary_use(task.tokenizer, [batches.ids], [corpus.split("validation")])}
     if isinstance(corpus, LabelledCorpus):
-        return {"text": _vocabulary_use(task.tokenizer, [ids for ids, _ in task.batches.items],
-                                        [text for text, _ in held_out])}
-    pairs = task.batches.items
-    rows = {"source": [source for source, _ in pairs], "target": [target for _, target in pairs]}
+        return {"text": _vocabulary_use(task.tokenizer, [ids for ids, _ in batches.items],
+                                        [text for text, _ in corpus.splits.get("validation", [])])}
+    assert isinstance(corpus, PairCorpus)
+    held_out = corpus.splits.get("validation", {})
+    rows = {"source": [source for source, _ in batches.items], "target": [target for _, target in batches.items]}
     texts = {"source": list(held_out), "target": [references[0] for references in held_out.values()]}
     if task.source_tokenizer is task.tokenizer:
         return {"both sides": _vocabulary_use(task.tokenizer, chain(*rows.values()),
@@ -365,13 +366,14 @@ def _coverage(task: Prepared) -> dict[str, dict[str, object]]:
     return {side: _vocabulary_use(tokenizers[side], rows[side], texts[side]) for side in rows}
 
 
-def _vocabulary_use(tokenizer: Tokenizer, training: Iterable[Sequence[int]],
-                    held_out: list[str]) -> dict[str, object]:
+def _vocabulary_use(tokenizer: Tokenizer, training: Iterable[Iterable[int]],
+                    held_out: list[str]) -> dict[str, Any]:
     """How many pieces, except the special ones, training uses, and how many held-out pieces are unknown."""
-    special = {tokenizer.pad_id, tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id}
+    ids = tokenizer.pad_id, tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id
+    special = {id for id in ids if id is not None and id >= 0}
     used = np.bincount(np.fromiter(chain.from_iterable(training), np.int64), minlength=tokenizer.vocab_size) > 0
     read = list(chain.from_iterable(tokenizer.encode_batch(held_out)))
-    unknown = read.count(tokenizer.unk_id)
+    unknown = sum(id == tokenizer.unk_id for id in read)
     return {"vocab_size": tokenizer.vocab_size, "pieces": tokenizer.vocab_size - len(special),
             "used": int(used.sum()) - sum(bool(used[id]) for id in special),
             "held_out": len(read), "unknown": unknown, "unknown_share": unknown / len(read) if read else None}

@@ -38,17 +38,15 @@ class World:
         """How many processes share the memory of this one's device; each GPU has its own."""
         return 1 if self.device.type == "cuda" else int(os.environ.get("LOCAL_WORLD_SIZE", self.size))
 
-    def share(self, batch: Batch, pad_id: int) -> Batch:
+    def share(self, batch: Batch, pad_id: int | None) -> Batch:
         """This process's rows of a batch, with the token count of the whole batch. A process without a row gets one in
         which nothing counts, because all processes take part in each step."""
         if self.size == 1:
             return batch
-        rows = slice(self.rank, None, self.size)
-        src, tgt, labels = (None if x is None else x[rows] for x in batch[:3])
-        if not len(labels):
-            src, tgt, labels = (None if x is None else x[:1] for x in batch[:3])
-            labels = torch.full_like(labels, IGNORED if tgt is None else pad_id)
-        return Batch(src, tgt, labels, batch.tokens)
+        if self.rank < len(batch.labels):
+            return batch.each(lambda x: x[self.rank::self.size])
+        first, nothing = batch.each(lambda x: x[:1]), IGNORED if batch.tgt is None or pad_id is None else pad_id
+        return first._replace(labels=torch.full_like(first.labels, nothing))
 
     def wrap(self, module: nn.Module) -> nn.Module:
         """The module with its gradients averaged over all processes as they are computed (Li et al. 2020)."""
@@ -81,11 +79,11 @@ class World:
         """The ranks of this machine's processes that have ended, after an exchange with them has failed."""
         here = {rank: one for rank, one in enumerate(self.peers) if one.get("boot_id") == boot_id()}
         until = time.monotonic() + LEAVING
-        while here and not (lost := [rank for rank, one in here.items() if running(one) is None]):
-            if time.monotonic() > until:
-                return []
+        while True:
+            lost = [rank for rank, one in here.items() if running(one) is None]
+            if lost or not here or time.monotonic() > until:
+                return lost
             time.sleep(0.05)
-        return lost if here else []
 
     def leave(self) -> None:
         if self.size > 1 and distributed.is_initialized():

@@ -15,7 +15,7 @@ import orjson
 from transformer.jobs.run_files import is_number, replace
 from transformer.measures.catalogue import BY_NAME
 from transformer.model.sites import label
-from transformer.settings.config import KINDS
+from transformer.settings.config import KINDS, Kind
 
 EVENTS_FILE = "events.jsonl"
 MOST_BYTES, MOST_EVENTS, LONGEST = 4_000_000, 5_000, 200  # read of a file, and characters of a text
@@ -28,7 +28,7 @@ class Event(TypedDict):
     step: int
     until: int | None  # the step at which it was over; None if it lasts
     words: str  # of a head what it does, of an alert what is wrong
-    kind: str | None  # of attention; None, as the next three, for an alert
+    kind: Kind | None  # of attention; None, as the next three, for an alert
     layer: int | None
     head: int | None
     measure: str | None  # its name in `transformer.measures.catalogue`

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from transformer.jobs import run_files
 from transformer.measures.catalogue import MEASURES, measures_of
-from transformer.measures.measure import Measure
+from transformer.measures.measure import Role
 from transformer.measures.totals import ENOUGH, ByKind
-from transformer.settings.config import KINDS
+from transformer.settings.config import KINDS, Kind
 from transformer.training.alerts import Alerts, alert
 from transformer.training.event_file import MOST_EVENTS, Event, events_stamp, read_events, write_events
 from transformer.training.recorded import Recorded, RecordedMeasures, read_recorded
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 MARGIN = 0.25  # of the weight
-ORDER = {name: place for place, name in enumerate((*KINDS, *(measure.name for measure in MEASURES)))}
+ORDER: dict[str | None, int] = {
+    name: place for place, name in enumerate((*KINDS, *(measure.name for measure in MEASURES)))}
 
 
 @dataclass
@@ -50,34 +51,35 @@ class HeadEvents:
         """untrained: the measures with random weights. A measure that is a mean over less than five queries gives no
         events."""
         self._measures, self._untrained = measures, untrained
-        self._watched: dict[tuple[str, str], _Watched] = {}
+        self._watched: dict[tuple[Kind, str], _Watched] = {}
 
     def add(self, step: int, values: ByKind) -> None:
         """Take in the measures of a step: kind -> measure -> (L, H). Steps must come in order."""
-        for kind, by_name in values.items():
-            for measure in measures_of(kind):
-                if (measure.role and kind in measure.role.kinds and measure.name in by_name
-                        and self._measures.queries[kind].get(measure.name, 0) >= ENOUGH):
-                    self._compare(step, kind, measure, by_name[measure.name])
+        for kind in KINDS:
+            by_name = values.get(kind, {})
+            for name, role in ((measure.name, measure.role) for measure in measures_of(kind)):
+                if (role and kind in role.kinds and name in by_name
+                        and self._measures.queries[kind].get(name, 0) >= ENOUGH):
+                    self._compare(step, kind, name, role, by_name[name])
 
-    def _compare(self, step: int, kind: str, measure: Measure, values: NDArray) -> None:
-        even, key = self._measures.even[kind][measure.name], (kind, measure.name)
-        watched = self._watched.get(key)
+    def _compare(self, step: int, kind: Kind, name: str, role: Role, values: NDArray) -> None:
+        even, watched = self._measures.even[kind][name], self._watched.get((kind, name))
         if watched is None:
             random = np.full_like(values, np.nan)
             if self._untrained is not None:
-                random = self._untrained[kind][measure.name]
+                random = self._untrained[kind][name]
             base = np.fmax(random, even)
-            gained = np.maximum(measure.role.share, base + MARGIN)
-            watched = self._watched[key] = _Watched(random, gained, (gained + base) / 2, np.zeros(values.shape, bool))
+            gained = np.maximum(role.share, base + MARGIN)
+            watched = _Watched(random, gained, (gained + base) / 2, np.zeros(values.shape, bool))
+            self._watched[kind, name] = watched
         for layer, head in np.argwhere(~watched.has & (values >= watched.gained)).tolist():
             if (layer, head) in watched.events:
                 watched.events[layer, head]["until"] = None
                 continue
             watched.events[layer, head] = Event(
-                step=step, until=None, words=measure.role.words, kind=kind, layer=layer, head=head,
-                measure=measure.name, alert=None, even=round(float(even), 4),
-                **{name: None if np.isnan(number) else round(float(number), 4) for name, number in (
+                step=step, until=None, words=role.words, kind=kind, layer=layer, head=head, measure=name, alert=None,
+                even=round(float(even), 4),
+                **{key: None if np.isnan(number) else round(float(number), 4) for key, number in (
                     ("value", values[layer, head]), ("untrained", watched.untrained[layer, head]),
                     ("threshold", watched.gained[layer, head]))})
         gone = watched.has & (values < watched.lost)
@@ -96,7 +98,7 @@ class HeadEvents:
 def begin_events(recorded: Recorded) -> HeadEvents:
     """The events of a folder before its first snapshot."""
     random = recorded.untrained()
-    return HeadEvents(recorded.measures, random and recorded.measures(random))
+    return HeadEvents(recorded.measures, None if random is None else recorded.measures(random))
 
 
 def head_events(folder: Path | str) -> list[Event]:
@@ -198,7 +200,8 @@ def head_measures(folder: Path | str) -> "DataFrame":
     if recorded is None:
         raise ValueError(f"{folder} has no recorded attention; name a run, or a checkpoint that kept its own")
     random = recorded.untrained()
-    untrained, measures = random and recorded.measures(random), recorded.measures
+    measures = recorded.measures
+    untrained = None if random is None else measures(random)
     return pandas().DataFrame([
         {"step": step, "kind": kind, "layer": layer, "head": head, "measure": name, "value": values[layer, head],
          "untrained": untrained[kind][name][layer, head] if untrained else float("nan"),

@@ -6,7 +6,7 @@ has a limit. L layers, H heads, Tq queries, Tk keys.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import isfinite, log1p
+from math import log1p
 from pathlib import Path
 
 import numpy as np
@@ -110,9 +110,10 @@ def read_forming(folder: Path, *, known: Forming | None = None) -> Forming | Non
     sentences = tuple(one.sentence for one in recorded.pinned)
     heads = {kind: (config.layers(kind), config.n_heads) for kind in config.kinds}
     if known and ([one.pinned for one in known.measured_by], known.heads) == ([*recorded.pinned], heads):
-        measured_by, old = known.measured_by, known.steps
+        measured_by = known.measured_by
     else:  # also where something is known now that measures lacked
-        measured_by, old = tuple(SentenceMeasures(config, one) for one in recorded.pinned), ()
+        measured_by, known = tuple(SentenceMeasures(config, one) for one in recorded.pinned), None
+    old = known.steps if known else ()
     new = {}
     for step in steps:
         try:
@@ -129,13 +130,15 @@ def read_forming(folder: Path, *, known: Forming | None = None) -> Forming | Non
         taken = {step: measure(one) for step, one in fresh.items()}
         for key in ((at, kind) for kind in config.kinds):
             both = {step: (fresh[step][key[1]], taken[step][key[1]]) for step in fresh}
-            both |= {step: (known.cells[key][place], known.measures[key][place]) for place, step in enumerate(old)}
+            if known:
+                both |= {step: (known.cells[key][place], known.measures[key][place]) for place, step in enumerate(old)}
             cells[key], measures[key] = (np.stack(column) for column in zip(*map(both.get, kept), strict=True))
     training, validation = _curves(folder / "metrics.jsonl", notes)
     is_checkpoint = (folder / "manifest.json").is_file()
+    losses = zip(_latest(kept, training), _latest(kept, validation), strict=True)
     return Forming(describe(folder).id if is_checkpoint else f"run {folder.name}", _state(folder) == "running",
                    tuple(kept), heads, sentences, cells, measures, measured_by, thinned(training), thinned(validation),
-                   _latest(tuple(kept), training, validation), tuple(notes), events=tuple(read_events(folder)))
+                   tuple(losses), tuple(notes), events=tuple(read_events(folder)))
 
 
 def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambda done, of: None) -> Forming:
@@ -168,8 +171,8 @@ def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambd
         weights.append({kind: encode_weights(one).numpy() for kind, one in read.attentions.items()})
         losses.append(_loss(read))
     cells = {(0, kind): np.stack([one[kind] for one in weights]) for kind in reading.kinds}
-    sides = {"source": "src", "target": "tgt"}
-    sentence = Pinned(**{name: tuple(reading.tokens[side]) or None for name, side in sides.items()})
+    source, target = (tuple(reading.tokens[side]) or None for side in ("src", "tgt"))
+    sentence, sides = Pinned(source, target), {"source": "src", "target": "tgt"}
     ids = {name: tuple(reading.ids[side]) for name, side in sides.items() if reading.tokens[side]}
     config = ckpt.config
     measure = SentenceMeasures(config, PinnedTokens(sentence, ids))
@@ -184,7 +187,7 @@ def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambd
 def _loss(reading: Reading) -> float | None:
     """Nats per token of a text, each given those before it; None where the model does not write such texts."""
     ids = reading.ids["tgt"]
-    if reading.ckpt.config.task != "text" or len(ids) < 2:
+    if reading.ckpt.config.task != "text" or reading.logits is None or len(ids) < 2:
         return None
     return cross_entropy(reading.logits[:-1].cpu(), torch.tensor(ids[1:])).item()
 
@@ -227,15 +230,12 @@ def _curves(path: Path, notes: list[str]) -> tuple[Points, Points]:
         step = row.get("step")
         for name, curve in curves.items():
             loss = row.get(name)
-            if type(step) is int and step >= 0 and type(loss) in (int, float) and isfinite(loss):
+            if type(step) is int and step >= 0 and run_files.is_number(loss):
                 curve[step] = float(loss)
     return tuple(sorted(curves["loss"].items())), tuple(sorted(curves["validation_loss"].items()))
 
 
-def _latest(steps: tuple[int, ...], *curves: Points) -> tuple[tuple[float | None, ...], ...]:
-    """The value of each curve at the last point up to each step."""
-    columns = []
-    for curve in curves:
-        at = np.searchsorted([step for step, _ in curve], steps, side="right")
-        columns.append([curve[place - 1][1] if place else None for place in at])
-    return tuple(zip(*columns, strict=True))
+def _latest(steps: list[int], curve: Points) -> list[float | None]:
+    """The value of a curve at the last point up to each step."""
+    at = np.searchsorted([step for step, _ in curve], steps, side="right")
+    return [curve[place - 1][1] if place else None for place in at]

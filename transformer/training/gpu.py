@@ -58,7 +58,7 @@ def usage(device: torch.device) -> dict[str, float]:
 
     with contextlib.suppress(pynvml.NVMLError):
         memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
-        return {"gpu_util": pynvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100,
+        return {"gpu_util": float(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu) / 100,
                 "gpu_memory": float(memory.used), "gpu_memory_total": float(memory.total)}
     return {}
 

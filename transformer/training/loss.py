@@ -59,7 +59,7 @@ class LossSum(nn.Module):
         model = self.model
         if batch.tgt is None or batch.tgt.device.type != "cpu" or model.config.vocab_size < LARGE_VOCABULARY:
             return self.of_logits(*label_logits(model, batch))
-        rows, labels = label_rows(model, batch)
+        rows, labels = label_rows(model, batch.src, batch.tgt, batch.labels)
         return Loss(*InParts.apply(rows, labels,
                                    lambda rows, labels: self.of_logits(model.project(rows).float(), labels),
                                    *model.narrow.parameters(), *model.output.parameters()))
@@ -102,7 +102,7 @@ class InParts(torch.autograd.Function):
 
 def twice(batch: Batch) -> Batch:
     """A batch with every row once more after all of them."""
-    return Batch(*(None if x is None else torch.cat([x, x]) for x in batch[:3]), batch.tokens)
+    return batch.each(lambda x: torch.cat([x, x]))
 
 
 def divergence(one: Tensor, other: Tensor) -> Tensor:

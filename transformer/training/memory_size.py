@@ -16,7 +16,7 @@ from transformer.text.user_corpus import is_user_corpus
 from transformer.training import gpu
 
 FLOAT = 4  # bytes; weights, gradients and optimizer state stay in float32 whatever the precision
-PARTS = ("embeddings", "encoder", "decoder", "cross attention", "output")
+PARTS: tuple[str, ...] = ("embeddings", "encoder", "decoder", "cross attention", "output")
 STATES = {"adam": 2, "adamw": 2, "rmsprop": 1, "muon": 1}  # numbers kept a parameter; muon: of the layers' matrices
 LARGEST_PIECE = 2_500_000_000  # bytes of activations on a CPU, where larger pieces are no faster
 SHARE = 0.8  # of the memory there is; the rest is for what is not counted, and for others

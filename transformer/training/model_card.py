@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 from transformer.basics.formatting import amount, duration
 from transformer.checkpoints.checkpoint import Checkpoint
@@ -29,7 +30,7 @@ USED = ("weight_decay", "hold", "ema", "word_dropout", "subword_sampling", "as_t
         "r_drop")  # if not 0
 
 
-def _with(rows: list[dict[str, object]], *names: str) -> list[dict[str, float]]:
+def _with(rows: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
     """The rows that have all these numbers."""
     return [row for row in rows if all(is_number(row.get(name)) for name in names)]
 
@@ -42,8 +43,10 @@ def _as_text(name: str) -> str:
 def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: list[dict[str, object]], *,
                processor: str) -> str:
     """Markdown for README.md. `quality` is the result of `evaluate`, `rows` the metrics, `processor` the device of the
-    training."""
+    training. Raises ValueError for a checkpoint that does not say how it was trained."""
     config, train, meta = ckpt.config, ckpt.description.train, ckpt.meta
+    if train is None:
+        raise ValueError(f"{ckpt.id} does not say how it was trained, so there is no card to write")
     text = corpus(train.corpus)
     source = find_source(train.corpus)
     how_said = f" {source.manner}" if source and source.manner else (

@@ -2,10 +2,12 @@
 
 from copy import deepcopy
 from math import cos, pi
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from transformer.model.models import Transformer
 from transformer.settings.config import TrainConfig
 
 # Jordan et al. 2024: the steepest at 0 of the quintics whose iterates stay near 1
@@ -25,25 +27,25 @@ class Muon(torch.optim.Optimizer):
         super().__init__(matrices, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum})
 
     @torch.no_grad()
-    def step(self, closure: None = None) -> None:
+    def step(self, closure: None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]: none is called
         for group in self.param_groups:
-            by_shape: dict[torch.Size, list[Tensor]] = {}
+            by_shape: dict[torch.Size, list[tuple[Tensor, Tensor]]] = {}
             for matrix in group["params"]:
                 if matrix.grad is not None:
-                    by_shape.setdefault(matrix.shape, []).append(matrix)
+                    by_shape.setdefault(matrix.shape, []).append((matrix, matrix.grad))
             for (rows, columns), matrices in by_shape.items():
                 lr, momentum = group["lr"], group["momentum"]
-                steps = orthogonalise(torch.stack([self._nesterov(one, momentum) for one in matrices]))
-                for matrix, step in zip(matrices, steps, strict=True):
+                steps = orthogonalise(torch.stack([self._nesterov(*one, momentum) for one in matrices]))
+                for (matrix, _), step in zip(matrices, steps, strict=True):
                     matrix.mul_(1 - lr * group["weight_decay"])
                     matrix.add_(step, alpha=-lr * 0.2 * max(rows, columns) ** 0.5)
 
-    def _nesterov(self, matrix: Tensor, momentum: float) -> Tensor:
+    def _nesterov(self, matrix: Tensor, gradient: Tensor, momentum: float) -> Tensor:
         state = self.state[matrix]
         if "momentum_buffer" not in state:
-            state["momentum_buffer"] = torch.zeros_like(matrix.grad)
-        average = state["momentum_buffer"].lerp_(matrix.grad, 1 - momentum)
-        return matrix.grad.lerp(average, momentum)
+            state["momentum_buffer"] = torch.zeros_like(gradient)
+        average = state["momentum_buffer"].lerp_(gradient, 1 - momentum)
+        return gradient.lerp(average, momentum)
 
 
 def orthogonalise(matrices: Tensor) -> Tensor:
@@ -64,15 +66,16 @@ class WeightAverage:
     """An exponential moving average of a model's weights: about that of the last tenth of the steps so far, and never
     of many more than 1 / (1 - decay)."""
 
-    def __init__(self, model: nn.Module, decay: float):
+    def __init__(self, model: Transformer, decay: float):
         self.model, self.decay = deepcopy(model), decay
-        self._pairs = list(self.model.parameters()), list(model.parameters())
+        self._ours: list[Tensor] = [*self.model.parameters()]
+        self._theirs: list[Tensor] = [*model.parameters()]
 
     @torch.no_grad()
     def update(self, step: int) -> None:
         """Take in the weights after optimizer step number `step` (from 1)."""
-        ours, theirs = self._pairs
-        torch._foreach_lerp_(ours, theirs, 1 - min(self.decay, step / (step + 9)))
+        weight = 1 - min(self.decay, step / (step + 9))
+        torch._foreach_lerp_(self._ours, self._theirs, weight)  # pyright: ignore[reportPrivateImportUsage]
 
 
 def make_optimizers(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
@@ -87,14 +90,13 @@ def make_optimizers(model: nn.Module, config: TrainConfig) -> list[torch.optim.O
     groups = [{"params": [p for p in parameters.values() if p.dim() >= 2], "weight_decay": config.weight_decay},
               {"params": [p for p in parameters.values() if p.dim() < 2], "weight_decay": 0.0}]
     fused = {parameter.device.type for parameter in model.parameters()} <= {"cpu", "cuda"}  # one pass over memory
-    common = {"lr": config.lr, "eps": config.eps}
+    common: dict[str, Any] = {"lr": config.lr, "eps": config.eps}
     match config.optimizer:
         case "rmsprop":
             return [torch.optim.RMSprop(groups, alpha=0.9, **common)]
         case "adam":
             return [torch.optim.Adam(groups, betas=config.betas, fused=fused, **common)]
-    optimizers: list[torch.optim.Optimizer] = [torch.optim.AdamW(groups, betas=config.betas, fused=fused,
-                                                                        **common)]
+    optimizers: list[torch.optim.Optimizer] = [torch.optim.AdamW(groups, betas=config.betas, fused=fused, **common)]
     if muon:
         optimizers.append(Muon(muon, lr=config.lr, weight_decay=config.weight_decay))
     return optimizers

@@ -29,10 +29,7 @@ class WorkerLost(ValueError):
 def run(folder: Path, job: str) -> None:
     """Have the workers train and wait for them. Raises ValueError for what a user can mend."""
     check_folder(folder, job)
-    import ray
-    from ray.train import FailureConfig, ScalingConfig, TrainingFailedError
-    from ray.train import RunConfig as RayConfig
-    from ray.train.torch import TorchTrainer
+    import ray.train.torch  # pyright: ignore[reportMissingImports]: an extra
 
     about = record(folder)
     ray.init(log_to_driver=True, logging_level=logging.WARNING)
@@ -44,13 +41,14 @@ def run(folder: Path, job: str) -> None:
         if resources.get(what, 0) < processes * each:
             raise ValueError(f"the cluster has {resources.get(what, 0):.0f} {what}s, and {processes} processes need "
                              f"{processes * each}; ask for fewer, or add machines")
-    scaling = ScalingConfig(num_workers=processes, use_gpu=gpus > 0,
-                            resources_per_worker={"CPU": 1} | ({"GPU": gpus} if gpus else {}))
+    train, resources = ray.train, {"CPU": 1} | ({"GPU": gpus} if gpus else {})
+    scaling = train.ScalingConfig(num_workers=processes, use_gpu=gpus > 0, resources_per_worker=resources)
     try:
-        TorchTrainer(work, train_loop_config={"folder": str(folder), "job": job}, scaling_config=scaling,
-                     run_config=RayConfig(name=job, storage_path=str(folder / RAY_FILES),
-                                          failure_config=FailureConfig(max_failures=0))).fit()
-    except TrainingFailedError as error:
+        train.torch.TorchTrainer(
+            work, train_loop_config={"folder": str(folder), "job": job}, scaling_config=scaling,
+            run_config=train.RunConfig(name=job, storage_path=str(folder / RAY_FILES),
+                                       failure_config=train.FailureConfig(max_failures=0))).fit()
+    except train.TrainingFailedError as error:
         raise _cause(error) from error
     finally:
         shutil.rmtree(folder / RAY_FILES, ignore_errors=True)
@@ -70,7 +68,7 @@ def check_folder(folder: Path, job: str) -> None:
 
 def work(task: dict[str, object]) -> None:
     """Train, in one of the processes that Ray Train has started. Raises ValueError for what a user can mend."""
-    from ray.train.torch import get_device
+    from ray.train.torch import get_device  # pyright: ignore[reportMissingImports]: an extra
 
     from transformer.training.trainer import Trainer
 
@@ -111,7 +109,7 @@ def _stop(folder: Path) -> None:
 
 def _cause(error: BaseException) -> ValueError:
     """The one error that Ray Train's report of its workers follows from."""
-    from ray.exceptions import RayError
+    from ray.exceptions import RayError  # pyright: ignore[reportMissingImports]: an extra
 
     errors = list((getattr(error, "worker_failures", None) or {0: error}).values())
     for wrapped in ("_base_exc", "health_check_failure", "controller_failure"):

@@ -15,6 +15,7 @@ from transformer.jobs import run_files
 from transformer.model.models import Transformer
 from transformer.settings.config import TrainConfig
 from transformer.text.batches import Batch
+from transformer.text.corpora import LabelledCorpus, TextCorpus
 from transformer.training.links import find_aligner, learned_links, rule_links
 from transformer.training.recorded import PINNED_FILE
 from transformer.training.tasks import Prepared, pinned_attention
@@ -106,7 +107,7 @@ def _pinned_row(task: Prepared, batch: Batch) -> dict[str, object]:
 @torch.no_grad()
 def record_samples(folder: Path, step: int, model: Transformer, task: Prepared, train: TrainConfig) -> None:
     """Append to samples.jsonl what the model makes of a few held-out texts at this step."""
-    texts = _held_out(task, train)
+    texts = _held_out(task)
     with eval_mode(model):
         tokenizer = {"kind": task.tokenizer.kind, "standardise": task.tokenizer.standardise,
                      "shared": task.tokenizer is task.source_tokenizer}
@@ -128,18 +129,18 @@ def record_samples(folder: Path, step: int, model: Transformer, task: Prepared, 
     run_files.append(folder / SAMPLES_FILE, row)
 
 
-def _held_out(task: Prepared, train: TrainConfig) -> list[tuple[str, str]]:
+def _held_out(task: Prepared) -> list[tuple[str, str]]:
     """Held-out texts with their expected outputs; of a tiny corpus, training texts."""
     corpus, longest = task.corpus, task.config.model.max_len - 1
-    if train.task == "language-model":
+    if isinstance(corpus, TextCorpus):
         text = corpus.split("validation") or corpus.split("train")
         length = min(40, longest // 2, len(text) // 4)
         return [(text[at:at + length], text[at + length:at + 4 * length]) for at in (0, len(text) // 2)]
-    items = corpus.splits.get("validation") or corpus.splits["train"]
-    if train.task == "translation":
-        items = [(source, references[0]) for source, references in items.items()]
-        items = [pair for pair in items[:50 * SAMPLES] if len(task.source_tokenizer.encode(pair[0])) < longest]
-    return items[:SAMPLES]
+    if isinstance(corpus, LabelledCorpus):
+        return (corpus.splits.get("validation") or corpus.splits["train"])[:SAMPLES]
+    pairs = corpus.splits.get("validation") or corpus.splits["train"]
+    items = [(source, references[0]) for source, references in pairs.items()][:50 * SAMPLES]
+    return [pair for pair in items if len(task.source_tokenizer.encode(pair[0])) < longest][:SAMPLES]
 
 
 def _continue(ckpt: Checkpoint, text: str, *, seed: int) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import orjson
@@ -33,6 +34,7 @@ PINNED_FILE = "pinned.json"
 SNAPSHOT = re.compile(r"(0|[1-9][0-9]{0,11})\.safetensors")
 UNTRAINED = "untrained"  # the name of the snapshot with random weights, where step 0 has others
 SIDES = {"encoder": ("source", "source"), "decoder": ("target", "target"), "cross": ("target", "source")}
+Item = TypeVar("Item")
 END = "</s>"  # the piece that ends a text in our own tokenizers
 
 
@@ -51,7 +53,7 @@ class Pinned:
 
     def labels(self) -> dict[str, list[str] | None]:
         """The tokens of each side as they are read."""
-        return {side: tokens and piece_labels(tokens, mark_in(tokens))
+        return {side: None if tokens is None else piece_labels(tokens, mark_in(tokens))
                 for side, tokens in (("source", self.source), ("target", self.target))}
 
 
@@ -225,7 +227,7 @@ def _model(folder: Path) -> ModelConfig:
 def _pinned(folder: Path) -> tuple[PinnedTokens, ...]:
     found = read_json(folder / "attention" / PINNED_FILE)
     try:
-        if not 0 < len(found) <= MOST_PINNED:
+        if not (isinstance(found, list) and 0 < len(found) <= MOST_PINNED):
             raise ValueError
         return tuple(map(_sentence, found))
     except (TypeError, KeyError, ValueError, AttributeError):
@@ -233,17 +235,12 @@ def _pinned(folder: Path) -> tuple[PinnedTokens, ...]:
                          f"source and target of 1 to {MOST_TOKENS} tokens or null; copy the folder again") from None
 
 
-def _sentence(row: dict[str, object]) -> PinnedTokens:
+def _sentence(row: dict[str, Any]) -> PinnedTokens:
     """A sentence of pinned.json. Raises ValueError and the like if something else stands there."""
     sides = {side: _list(row[side], str) for side in ("source", "target")}
-    ids = {side: row.get(f"{side}_ids") for side in sides}
-    shares = {side: row.get(f"{side}_shares") for side in sides}
     links, lengths = row.get("links"), {side: len(tokens or ()) for side, tokens in sides.items()}
-    for values, kind in ((ids, int), (shares, float)):
-        for side, value in values.items():
-            values[side] = _list(value, kind)
-            if values[side] is not None and len(values[side]) != lengths[side]:
-                raise ValueError
+    ids = {side: _list(row.get(f"{side}_ids"), int, count) for side, count in lengths.items()}
+    shares = {side: _list(row.get(f"{side}_shares"), float, count) for side, count in lengths.items()}
     if links is not None:
         if len(links) > prod(lengths.values()):
             raise ValueError
@@ -252,19 +249,25 @@ def _sentence(row: dict[str, object]) -> PinnedTokens:
                    for place, side in zip(link, ("target", "source"), strict=True)):
             raise ValueError
     cut = {side: tokens and tuple(token[:LONGEST_TOKEN] for token in tokens) for side, tokens in sides.items()}
-    known = {side for side, tokens in sides.items() if tokens is not None}
-    complete = all(ids[side] is not None for side in known)
-    return PinnedTokens(Pinned(**cut, random=row.get("random") is True), {side: ids[side] for side in known} if complete
-                        else {}, {side: shares[side] for side in known if shares[side] is not None}, links)
+    complete = all(ids[side] is not None for side, tokens in sides.items() if tokens is not None)
+    return PinnedTokens(Pinned(**cut, random=row.get("random") is True), _known(ids) if complete else {},
+                        _known(shares), links)
 
 
-def _list(value: object, kind: type) -> tuple | None:
-    """The values of a list, all of one type; None for null. Raises ValueError for anything else."""
+def _known(by_side: dict[str, Item | None]) -> dict[str, Item]:
+    return {side: one for side, one in by_side.items() if one is not None}
+
+
+def _list(value: object, kind: type[Item], count: int | None = None) -> tuple[Item, ...] | None:
+    """The values of a list, all of one type, and so many of them; None for null. Raises ValueError for anything
+    else."""
     if value is None:
         return None
     if not (isinstance(value, list) and 0 < len(value) <= MOST_TOKENS and all(type(one) is kind for one in value)):
         raise ValueError
     if kind is not str and not all(0 <= one < 2**31 for one in value):
+        raise ValueError
+    if count is not None and len(value) != count:
         raise ValueError
     return tuple(value)
 

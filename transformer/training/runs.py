@@ -96,7 +96,7 @@ def free_name(runs: Path, name: str) -> str:
 def describe(folder: Path) -> Run:
     """Describe a run folder; what is damaged or missing is None or empty."""
     config, about = run_files.read_json(folder / "config.json"), record(folder)
-    model, train = (config.get(part) if isinstance(config.get(part), dict) else {} for part in ("model", "train"))
+    model, train = (part if isinstance(part := config.get(name), dict) else {} for name in ("model", "train"))
     status, rows = run_files.read_json(folder / "status.json"), run_files.tail(folder / "metrics.jsonl")
     layers = [model.get("encoder_layers"), model.get("decoder_layers")]
     shape = (f"{'+'.join(str(count) for count in layers if count)} × {model.get('d_model')}, "
@@ -118,8 +118,8 @@ def describe(folder: Path) -> Run:
 
 def _corpus_argument(about: dict[str, object]) -> str | None:
     """The corpus that a run was started with; None if it is the preset's."""
-    words = about.get("arguments") if isinstance(about.get("arguments"), list) else []
-    return next((word.removeprefix("corpus=") for word in reversed(words)
+    words = about.get("arguments")
+    return next((word.removeprefix("corpus=") for word in reversed(words if isinstance(words, list) else [])
                  if isinstance(word, str) and word.startswith("corpus=")), None)
 
 

@@ -225,8 +225,8 @@ def sweeps(runs: Path) -> list[Sweep]:
 def _read(folder: Path) -> dict[str, Any] | None:
     """What a run's sweep.json says; None if there is none, or it is damaged."""
     about = run_files.read_json(folder / FILE)
-    name, values, cell = about.get("sweep"), about.get("values"), about.get("cell")
     try:
+        name, values, cell = about["sweep"], about["values"], about["cell"]
         is_whole = (check_name(name) == name and 1 <= len(values) <= MOST_SETTINGS and [*values] == [*cell]
                     and all(isinstance(tried, list) and len(tried) >= 2 and cell[setting] in tried
                             for setting, tried in values.items()) and prod(map(len, values.values())) <= MOST_RUNS)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -41,7 +42,7 @@ class Prepared:
     held_out: list[Batch]
     pinned: list[Batch]  # one sequence each
     about: dict[str, object]  # corpus, its hash, how much of it is used
-    corpus: Corpus = field(repr=False)
+    corpus: TextCorpus | PairCorpus | LabelledCorpus = field(repr=False)
     lengths: dict[str, np.ndarray] = field(repr=False)  # pieces of every training source and target, text, or line
     repeated: Batch | None = None  # a row of random tokens, twice, pinned beside the sentences; None: no room for it
 
@@ -59,13 +60,22 @@ class Prepared:
         counts = {side: torch.bincount(torch.tensor([*chain.from_iterable(ids)]), minlength=sizes[side])
                   for side, ids in sides.items()}
         if isinstance(batches, PairBatches):
-            counts["source"][model.eos_id] += len(rows)
-            counts["target"][model.start_id] += len(rows)
+            counts["source"][batches.eos_id] += len(rows)
+            counts["target"][batches.start_id] += len(rows)
         return counts
 
 
 def _special_ids(tokenizer: tokenizers.Tokenizer) -> dict[str, int | None]:
     return {name: getattr(tokenizer, name) for name in ("pad_id", "unk_id", "bos_id", "eos_id")}
+
+
+def _needed(config: RunConfig, name: Literal["pad_id", "eos_id"]) -> int:
+    """A special id. Raises ValueError for a tokenizer without it."""
+    id = getattr(config.model, name)
+    if id is None:
+        raise ValueError(f"{config.train.task} needs {name}, which the tokenizer of start_from does not have; leave it "
+                         "out")
+    return id
 
 
 def prepare(config: RunConfig, *, tokenizer: tokenizers.Tokenizer | None = None,
@@ -82,7 +92,6 @@ def prepare(config: RunConfig, *, tokenizer: tokenizers.Tokenizer | None = None,
     if isinstance(tokenizer, tokenizers.SentencePieceTokenizer):
         config = config.set({"tokenizer": tokenizer.kind, "standardise": tokenizer.standardise})
     task = config.train.task
-    make = {"translation": _translation, "language-model": _language_model, "classification": _classification}[task]
     needs = LEARNED[task].stacks
     for stack in ("encoder", "decoder"):
         layers = config.model.layers(stack)
@@ -93,7 +102,12 @@ def prepare(config: RunConfig, *, tokenizer: tokenizers.Tokenizer | None = None,
     if learned.form != wanted:
         raise ValueError(f"{learned.name} has no {wanted.what}, which {task} learns from; set corpus to "
                          f"{corpus_choices(wanted)}")
-    prepared = make(config, learned, tokenizer, source_tokenizer)
+    if isinstance(learned, PairCorpus):
+        prepared = _translation(config, learned, tokenizer, source_tokenizer)
+    elif isinstance(learned, LabelledCorpus):
+        prepared = _classification(config, learned, tokenizer)
+    else:
+        prepared = _language_model(config, learned, tokenizer)
     return replace(prepared, repeated=_repeated(prepared))
 
 
@@ -122,19 +136,23 @@ def _about(corpus: Corpus, tokenizer: tokenizers.Tokenizer, *, validation: int, 
             **({} if held_out else {"validation_from": "train"}), "tokenizer_sha256": tokenizer.digest}
 
 
-def _translation(config: RunConfig, corpus: PairCorpus, tokenizer, source_tokenizer) -> Prepared:
+def _translation(config: RunConfig, corpus: PairCorpus, tokenizer: tokenizers.Tokenizer | None,
+                 source_tokenizer: tokenizers.Tokenizer | None) -> Prepared:
     train = [(source, reference) for source, references in corpus.split("train") for reference in references]
     held_out = [(source, references[0]) for source, references in corpus.splits.get("validation", {}).items()]
-    shared = config.model.src_vocab_size is None
-    options = {"kind": config.train.tokenizer, "standardise": config.train.standardise, "seed": config.train.seed,
-               "verbatim": config.train.tokenizer == "char" and not config.train.standardise}
+    source_size = config.model.src_vocab_size
+    shared = source_size is None
+    options: dict[str, Any] = {"kind": config.train.tokenizer, "standardise": config.train.standardise,
+                               "verbatim": config.train.tokenizer == "char" and not config.train.standardise,
+                               "seed": config.train.seed}
     if tokenizer is None:
         targets = [target for _, target in train]
         sources = [source for source, _ in train]
         learn = sources + targets if shared else targets
         tokenizer = tokenizers.train(learn, vocab_size=config.model.vocab_size, **options)
         source_tokenizer = tokenizer if shared else tokenizers.train(
-            sources, vocab_size=config.model.src_vocab_size, **options)
+            sources, vocab_size=source_size, **options)
+    source_tokenizer = source_tokenizer or tokenizer
     special = _special_ids(tokenizer)
     config = config.set({"vocab_size": tokenizer.vocab_size, **special, "start_id": special["bos_id"],
                          **({} if shared else {"src_vocab_size": source_tokenizer.vocab_size})})
@@ -150,8 +168,8 @@ def _translation(config: RunConfig, corpus: PairCorpus, tokenizer, source_tokeni
         return [*filter(fits, rows)]
 
     def batches(pairs: list[Pair], augmented: AugmentedPairs | None = None) -> PairBatches:
-        return PairBatches(pairs, batch_tokens=config.train.batch_tokens, pad_id=special["pad_id"],
-                           start_id=config.model.start_id, eos_id=special["eos_id"], seed=config.train.seed,
+        return PairBatches(pairs, batch_tokens=config.train.batch_tokens, pad_id=_needed(config, "pad_id"),
+                           start_id=config.model.start_id, eos_id=_needed(config, "eos_id"), seed=config.train.seed,
                            augmented=augmented)
 
     rows = encode(train)
@@ -186,10 +204,13 @@ def _pinned_pairs(config: RunConfig, corpus: PairCorpus) -> list[tuple[str, str]
     for text in config.train.pinned or built_in:
         source, tab, target = text.partition("\t")
         known = corpus.find(source.strip())
-        if not tab and known is None:
+        if tab:
+            pairs.append((source.strip(), target.strip()))
+        elif known is not None:
+            pairs.append((source.strip(), known[1][0]))
+        else:
             raise ValueError(f"the pinned sentence {source!r} is not in {corpus.name}; give its translation after a "
                              "tab")
-        pairs.append((source.strip(), target.strip() if tab else known[1][0]))
     return pairs
 
 
@@ -202,7 +223,7 @@ def _check_pinned(config: RunConfig, tokens: list[int]) -> None:
                              f"{'shorten it' if count else 'give one that the tokenizer knows'}")
 
 
-def _language_model(config: RunConfig, corpus: TextCorpus, tokenizer, _) -> Prepared:
+def _language_model(config: RunConfig, corpus: TextCorpus, tokenizer: tokenizers.Tokenizer | None) -> Prepared:
     text = corpus.split("train")
     if tokenizer is None:
         tokenizer = tokenizers.train(lines_of(text, keep_ends=True), kind=config.train.tokenizer, verbatim=True,
@@ -231,7 +252,7 @@ def _language_model(config: RunConfig, corpus: TextCorpus, tokenizer, _) -> Prep
                 {"line": lines[lines > 0]})
 
 
-def _classification(config: RunConfig, corpus: LabelledCorpus, tokenizer, _) -> Prepared:
+def _classification(config: RunConfig, corpus: LabelledCorpus, tokenizer: tokenizers.Tokenizer | None) -> Prepared:
     train = corpus.split("train")
     if tokenizer is None:
         lines = [line for text, _ in train for line in lines_of(text)]
@@ -250,8 +271,8 @@ def _classification(config: RunConfig, corpus: LabelledCorpus, tokenizer, _) -> 
         return [(ids[:config.model.max_len], label) for ids, label in rows if ids]
 
     def batches(items: list[tuple[list[int], int]], word_dropout: float = 0.0) -> LabelledBatches:
-        return LabelledBatches(items, batch_tokens=config.train.batch_tokens, pad_id=special["pad_id"],
-                               unk_id=special["unk_id"], seed=config.train.seed, word_dropout=word_dropout)
+        return LabelledBatches(items, batch_tokens=config.train.batch_tokens, pad_id=_needed(config, "pad_id"),
+                               unk_id=config.model.unk_id, seed=config.train.seed, word_dropout=word_dropout)
 
     rows = encode(train)
     texts, held_out = read(rows), read(encode(corpus.splits.get("validation", [])))

@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 import torch
 from safetensors.torch import load_file, load_model
 from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from transformer.basics.folders import recover
 from transformer.basics.formatting import how_many
@@ -54,7 +55,7 @@ LOG_EVERY = 10
 RESUMED = ("step", "factor", "stale", "best", "seconds", "loss", "right", "tokens", "read", "threads")
 STATE_TENSORS, STATE_VALUES = "state.safetensors", "state.json"  # in last/, beside the weights
 HALF_WRITTEN = (".metrics.jsonl.*", ".samples.jsonl.*", ".config.json.*", ".status.json.*", "attention/.*")
-Watch = Callable[[dict[str, object]], None]  # called with every row of metrics
+Watch = Callable[[dict[str, Any]], None]  # called with every row of metrics
 # Settings of a model under which given weights mean the same; a table of learned positions has its length.
 FREE = {"dropout", "attention_dropout", "output_dropout", "init", "max_len", "forced_bos_id", "banned_ids", "end_ids"}
 
@@ -249,7 +250,7 @@ class Trainer:
                 self._log(row, watch)
                 began, tokens, operations = time.monotonic(), 0, 0.0
                 self.loss, self.right, self.tokens = 0.0, 0.0, 0
-            if self.step in attention_at and self.first:
+            if self.events and self.step in attention_at:
                 record_attention(self.folder, self.step, self.measured, self.task)
                 self.events.recorded(self.step)
                 self._link()
@@ -294,11 +295,12 @@ class Trainer:
         total, right = torch.zeros((), device=self.device), torch.zeros((), device=self.device)
         pieces = [piece for batch in batches
                   for piece in world.share(batch, self.config.model.pad_id).cut(train.micro_tokens)]
+        loss_sum = self.loss_sum
         for i, piece in enumerate(pieces):
-            more = world.size > 1 and i + 1 < len(pieces)  # gradients are exchanged once a step
-            with self.loss_sum.no_sync() if more else nullcontext():
+            more = i + 1 < len(pieces)  # gradients are exchanged once a step
+            with loss_sum.no_sync() if more and isinstance(loss_sum, DistributedDataParallel) else nullcontext():
                 with self.autocast():
-                    loss = self.loss_sum(piece.to(self.device))
+                    loss = loss_sum(piece.to(self.device))
                 (loss.nats * world.size / tokens).backward()  # the exchange takes the mean over processes
             total += loss.nats.detach()
             right += loss.right
@@ -328,7 +330,8 @@ class Trainer:
             self.stale += 1
             if train.schedule == "plateau" and self.stale % train.plateau_patience == 0:
                 self.factor *= train.plateau_factor
-        row = {"step": self.step, "time": time.time(), "validation_loss": loss, "validation_accuracy": right / labels}
+        row: dict[str, object] = {"step": self.step, "time": time.time(), "validation_loss": loss,
+                                  "validation_accuracy": right / labels}
         if train.task == "translation":
             row["validation_exact"] = exact / sum(len(batch.labels) for batch in held_out)
         self._log(row | {"best": self.best}, watch)
@@ -338,7 +341,7 @@ class Trainer:
             record_samples(self.folder, self.step, self.measured, self.task, train)
 
     def _log(self, row: dict[str, object], watch: Watch) -> None:
-        if self.first:
+        if self.events:
             run_files.append(self.folder / "metrics.jsonl", row)
             self.events.logged(row)
             if self.mirror:
@@ -351,7 +354,7 @@ class Trainer:
             return TrainingError(f"{self.device} ran out of memory at step {self.step + 1}; resume with a lower "
                                  f"micro_tokens (same result), or start a smaller model")
         if disk_is_full(error):
-            return TrainingError(f"the disk is full at step {self.step} ({os.strerror(error.errno)}); "
+            return TrainingError(f"the disk is full at step {self.step} ({os.strerror(error.errno or 0)}); "
                                  f"{self._last_save()}. Free some space and resume")
         if isinstance(error, FileNotFoundError) and not (self.folder / "config.json").exists():
             return TrainingError(f"{self.folder} was moved or deleted at step {self.step}; where it is now, resume "

@@ -45,7 +45,7 @@ class Head(Choice):
         """Asks about the key where one head leads the others by most, of those where it leads clearly."""
         most, next_most = rows[chosen].topk(2, dim=0).values  # (K,) each
         clear = [at for at in range(len(most)) if most[at] - next_most[at] >= CLEARLY
-                 and lead(most[at], next_most[at]) >= NATS]
+                 and lead(float(most[at]), float(next_most[at])) >= NATS]
         if not clear:
             raise ValueError("no head looks at any of these tokens clearly more than the others do; choose another "
                              "layer, step or query")

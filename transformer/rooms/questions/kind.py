@@ -62,19 +62,22 @@ class Moment:
     @property
     def step(self) -> Step:
         """Raises ValueError, with what to do, where no model writes."""
-        return self.source if self.opened.shows == "step" else step_of(self.opened)
+        source = self.source if self.opened.shows == "step" else None
+        return source if isinstance(source, Step) else step_of(self.opened)
 
     @property
     def classes(self) -> tuple[list[str], list[float]]:
         """The classes of a text and the probability of each; raises ValueError where a model has none."""
         source = self.source
-        if not isinstance(source, Reading) or source.ckpt.config.decoder_layers or not source.ckpt.config.n_classes:
+        if (not isinstance(source, Reading) or source.logits is None or source.ckpt.config.decoder_layers
+                or not source.ckpt.config.n_classes):
             raise ValueError("this asks for a class, and this model has none: open Classify")
         return [*source.ckpt.classes], source.logits.exp().tolist()
 
     def context(self) -> dict[str, str]:
         """The text that is asked about and what the model wrote before this step, for those who do not see the page."""
-        before = self.source.parent.output if self.opened.shows == "step" and self.source.parent else ""
+        source = self.source if self.opened.shows == "step" else None
+        before = source.parent.output if isinstance(source, Step) and source.parent else ""
         return {"text": str(self.opened.values.get("text") or ""), "written": before}
 
     def proof(self, **made: object) -> dict[str, Any]:
@@ -237,7 +240,7 @@ def make_key(values: Sequence[float] = (), *, right: int | float | None = None, 
             "margin": margin, **more}
 
 
-def _plain(value: object) -> object:
+def _plain(value: object) -> Any:
     if isinstance(value, Mapping):
         return {str(name): _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):

@@ -39,7 +39,7 @@ class OwnSentence(Choice):
 
     def make(self, moment: Moment, options: Options) -> QuestionRecord:
         of = _check_page(moment, options.of)
-        texts = _texts(moment.opened.ckpt, options.sentences, options.seed)
+        texts = _texts(moment.source.ckpt, options.sentences, options.seed)
         each, keys, why = [], [], ""
         for done, text in enumerate(texts):
             options.watch(done, len(texts))
@@ -101,7 +101,7 @@ def _check_page(moment: Moment, of: str | None) -> str:
     shows = moment.opened.shows
     if shows not in ("step", "reading"):
         raise ValueError("this gives each phone a sentence for the model to read: open Translate, Write or Classify")
-    of = of or ("next token" if shows == "step" else "class" if moment.opened.ckpt.config.n_classes else "cell")
+    of = of or ("next token" if shows == "step" else "class" if moment.source.ckpt.config.n_classes else "cell")
     if (of == "next token") != (shows == "step") and of != "cell":
         where = "Translate or Write" if of == "next token" else "Classify"
         raise ValueError(f"this asks for the {of}: open {where}")
@@ -150,7 +150,7 @@ def _ask(moment: Moment, of: str) -> str:
     if of == "class":
         return "Which class does the model choose for your text?"
     if of == "next token":
-        where = "after your text" if moment.opened.ckpt.config.task == "text" else "for your sentence"
+        where = "after your text" if moment.source.ckpt.config.task == "text" else "for your sentence"
         return f"Which token does the model think is most likely to come next {where}?"
     kind, layer, head = head_of(moment.opened, moment.source)
     return f"Where does {kind}, layer {layer}, head {head} look most in your sentence?"

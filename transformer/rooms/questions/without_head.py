@@ -1,5 +1,6 @@
 """What the model says next if a head is off: the one that the room looks at."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -49,13 +50,15 @@ class WithoutHead(Choice):
 
 
 @torch.no_grad()
-def _both(moment: Moment, head: str) -> tuple[Tensor, Tensor, object]:
+def _both(moment: Moment, head: str) -> tuple[Tensor, Tensor, Callable[[int], str]]:
     """The probabilities of what is predicted as the link has it, and with a head off besides, and what they are of."""
     source, ckpt = moment.source, moment.source.ckpt
     off = [*source.change, scale(head, 0)]
     if not isinstance(source, Step):
         names, values = moment.classes
-        return torch.tensor(values), attend(ckpt, source.text, change=off).logits.exp(), names.__getitem__
+        logits = attend(ckpt, source.text, change=off).logits
+        assert logits is not None
+        return torch.tensor(values), logits.exp(), names.__getitem__
     read = replace(inputs_of_step(source), changes=Changes.of(ckpt, off))
     logits = ckpt.model.project(read.decode(read.encode()).x[0, -1])
     return (source.allowed.softmax(-1), choosable(logits, ckpt.config, read=len(source.tokens)).softmax(-1),
