@@ -134,7 +134,7 @@ def _beside(path: Path, source: str) -> Path:
 def _apart(text: str) -> str:
     """A whole module of somebody else's as one that declares its exports alone; a default one by its own name, as in
     `import { default as uPlot }`."""
-    names = [[one.strip() for one in name.split(" as ")] for name in EXPORTS.search(text)[1].split(",")]
+    names = [[one.strip() for one in name.split(" as ")] for name in EXPORTS.findall(text)[0].split(",")]
     names = [(name[0], name[0] if name[-1] == "default" else name[-1]) for name in names]
     given = ", ".join(f"{outside}: {inside}" for inside, outside in names)
     own = ", ".join(outside for _, outside in names)
