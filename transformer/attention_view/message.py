@@ -185,7 +185,7 @@ def mark_of(source: AttentionSource | AnyStep, side: str) -> str:
     return label_mark(ckpt.source_tokenizer if side == "src" else ckpt.tokenizer)
 
 
-def token_labels(source: AttentionSource, kind: Kind, *, exact: bool = False,
+def token_labels(source: AttentionSource, kind: str, *, exact: bool = False,
                  ) -> tuple[list[str], list[str], list[str] | None]:
     """The labels of a kind's queries, its keys and of what is predicted from each query, if anything is. exact: with
     the marks of words that their tokenizers use."""
