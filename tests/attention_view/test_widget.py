@@ -184,6 +184,15 @@ def test_the_picture_follows_a_step_that_python_sets_on_this_text_and_on_another
     assert view.step.index == 0 and reader.sent[0]["step_view"]["steps"]["answered"] == 9
 
 
+@pytest.mark.parametrize("asked", [{"tokens": "words"}, {"special": "hidden"}])
+def test_of_weights_from_elsewhere_it_is_not_known_what_is_a_word(asked):
+    weights = show([torch.eye(3)[None, None]], ["a", "b", "c"], live=True)
+    before = weights.message, weights.selection
+    with pytest.raises(ValueError, match="choose from"):
+        weights.selection = asked
+    assert (weights.message, weights.selection) == before
+
+
 def test_what_is_no_step_is_refused(view, step, translator):
     for bad in (None, 5, "I am cold."):
         with pytest.raises(ValueError, match="give one that start or next_step made"):

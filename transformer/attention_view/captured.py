@@ -40,11 +40,19 @@ def read(model: nn.Module, tokenizer: object, text: str | tuple[str, str], *,
 class CapturedStep(AnyStep):
     """A step of another library's model, whose attention is captured when it is read."""
 
-    logits: Tensor  # (V,)
+    _logits: Tensor
     _held: "_Held"
 
-    ckpt = None
     change, taps = (), NO_TAPS
+
+    @property
+    def ckpt(self) -> None:
+        return None
+
+    @property
+    def logits(self) -> Tensor:
+        """(V,)."""
+        return self._logits
 
     @property
     def text(self) -> str:
@@ -125,21 +133,21 @@ class _Held:
     """What all steps of a text share: the model, its tokenizer, and what it has read."""
 
     def __init__(self, model: nn.Module, tokenizer: Any, text: str | tuple[str, str]):
-        self.model = model = _unwrapped(model)
-        self.name = _name(model)
-        if getattr(model, "main_input_name", None) != "input_ids" or not hasattr(model, "config"):
-            raise ValueError(f"{self.name} is not a model of transformers that reads text; {_instead(model)}")
+        self.model, self.tokenizer = _unwrapped(model), tokenizer
+        self.name = _name(self.model)
+        if getattr(self.model, "main_input_name", None) != "input_ids" or not hasattr(self.model, "config"):
+            raise ValueError(f"{self.name} is not a model of transformers that reads text; {_instead(self.model)}")
         if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
             raise ValueError(f"the tokenizer is of type {type(tokenizer).__name__}; give the model's own: "
                              "show(model, tokenizer, text)")
-        self.tokenizer, self.texts = tokenizer, text if isinstance(text, tuple) else (text,)
+        self.texts = text if isinstance(text, tuple) else (text,)
         for one in self.texts:
             check_text(one)
         if len(self.texts) not in (1, 2):
             raise ValueError(f"{len(self.texts)} texts are given; give one, or two in a tuple")
         self.text = " / ".join(self.texts)
-        self.config = model.config.get_text_config(decoder=True)
-        self.byte_level = "Ġ" in "".join(tokenizer.tokenize("a a"))
+        self.config = self.model.config.get_text_config(decoder=True)
+        self.byte_level = "Ġ" in "".join(self.tokenizer.tokenize("a a"))
         self._recent = lru_cache(RECENT)(self._captured)
         self.limit = self._most()
         self.inputs = self._inputs()
@@ -176,6 +184,7 @@ class _Held:
 
     def step(self, tokens: tuple[int, ...], parent: CapturedStep | None, sampling: Sampling) -> CapturedStep:
         logits, _ = self._recent(tokens)  # what cannot be drawn is refused before it is stepped
+        assert logits is not None
         index = 0 if parent is None else parent.index + 1
         allowed = self.allowed(logits, index)
         return CapturedStep(index, sampling.choose(allowed, index), int(allowed.argmax()), tokens, parent, logits, self)
@@ -282,13 +291,14 @@ class _Held:
             output = self._called(self.model, **self.inputs)
         else:
             output = self._called(self.model, input_ids=ids)
-        logits = getattr(output, "logits", None)
-        return logits[0, -1].float().cpu() if self.model.can_generate() else None, self._tensors(output, tokens)
+        logits = output.logits[0, -1].float().cpu() if self.model.can_generate() else None
+        return logits, self._tensors(output, tokens)
 
     def _check_count(self, tokens: int) -> None:
         """Refuse a text with too many weights before they are computed."""
-        sizes = [getattr(self.config, name, None) for name in ("num_hidden_layers", "num_attention_heads")]
-        if all(isinstance(size, int) for size in sizes) and (count := sizes[0] * sizes[1] * tokens ** 2) > MOST:
+        sizes = [size for name in ("num_hidden_layers", "num_attention_heads")
+                 if isinstance(size := getattr(self.config, name, None), int)]
+        if len(sizes) == 2 and (count := sizes[0] * sizes[1] * tokens ** 2) > MOST:
             raise ValueError(f"the attention over {tokens:,} tokens has {count:,} weights; at most {MOST:,} are kept. "
                              "Please shorten the text")
 
@@ -315,8 +325,9 @@ class _Held:
             raise ValueError(NO_WEIGHTS.format(name=self.name))
         self._check_shapes(there, tokens)
         read, source = self.axes("cross" if self.encoded is not None else "decoder", tokens)
-        names = {"tokens": read} if self.encoded is None else {"encoder_tokens": source, "decoder_tokens": read}
-        tensors = ExternalWeights(**there, **names, prettify_tokens=False).tensors()
+        given: dict[str, Any] = dict(there)
+        given |= {"tokens": read} if self.encoded is None else {"encoder_tokens": source, "decoder_tokens": read}
+        tensors = ExternalWeights(**given, prettify_tokens=False).tensors()
         numbers = self._numbers(found.get("attention"), tensors)
         return replace(tensors, text=self.text, origin=self.name, numbers=numbers)
 
@@ -345,7 +356,7 @@ class _Held:
         return {"layers": places, "heads": [*range(first.shape[1])]}
 
 
-def _unwrapped(model: nn.Module) -> nn.Module:
+def _unwrapped(model: nn.Module) -> Any:
     """The model of transformers in what compiles it, shares it out over devices, or adapts it as PEFT does."""
     while not hasattr(type(model), "main_input_name"):
         if getattr(getattr(model, "active_peft_config", None), "is_prompt_learning", False):
@@ -353,7 +364,7 @@ def _unwrapped(model: nn.Module) -> nn.Module:
                              "without them: show(model.get_base_model(), tokenizer, text)")
         parts = dict(model.named_children())
         inner = parts.get("_orig_mod", parts.get("module"))
-        if callable(base := getattr(model, "get_base_model", None)):
+        if (base := getattr(model, "get_base_model", None)) is not None:
             inner = base()
         if inner is None:
             break
@@ -382,7 +393,7 @@ def _name(model: nn.Module) -> str:
 
 
 @contextmanager
-def _readable(model: nn.Module) -> Iterator[None]:
+def _readable(model: Any) -> Iterator[None]:
     """The model without dropout and with the attention that gives weights; afterwards it is as it was."""
     training = [module for module in model.modules() if module.training]
     before = [(config, config._attn_implementation) for config in _configs(model)]

@@ -6,7 +6,7 @@ H heads, Tq queries, Tk keys.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -60,7 +60,7 @@ class Tensors:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        return tuple(self.attentions)
+        return cast(tuple[Kind, ...], tuple(self.attentions))  # or the pairs of two sentences
 
     def axes(self, kind: str) -> tuple[list[str], list[str]]:
         return self.tokens[kind]
@@ -186,7 +186,8 @@ class ExternalWeights:
 
     def _by_kind(self) -> dict[str, Given]:
         """The kinds of attention that are handed in."""
-        own, parts = self.attention, (self.encoder_attention, self.decoder_attention, self.cross_attention)
+        own: Any = self.attention
+        parts: tuple[Any, ...] = (self.encoder_attention, self.decoder_attention, self.cross_attention)
         if any(one is not None for one in parts) and (hasattr(own, "encoder_attentions") or (
                 isinstance(own, StackOutput) and own.cross and any(one is not None for one in parts[1:]))):
             raise ValueError("what is handed in has these parts itself; leave out encoder_attention, "
@@ -201,9 +202,10 @@ class ExternalWeights:
         elif hasattr(own, "attentions"):
             own = own.attentions or ()
         if own is None:
-            names = ("encoder_tokens",) * 2, ("decoder_tokens",) * 2, ("decoder_tokens", "encoder_tokens")
-            return {kind: Given(_layers(kind, part), *pair, is_steps(part))
-                    for kind, part, pair in zip(KINDS, parts, names, strict=True) if part is not None}
+            names = (("encoder_tokens", "encoder_tokens"), ("decoder_tokens", "decoder_tokens"),
+                     ("decoder_tokens", "encoder_tokens"))
+            return {kind: Given(_layers(kind, part), queries, keys, is_steps(part))
+                    for kind, part, (queries, keys) in zip(KINDS, parts, names, strict=True) if part is not None}
         if any(one is not None for one in parts):
             raise ValueError("attention is for a model with self-attention only; leave it out, or leave out "
                              "encoder_attention, decoder_attention and cross_attention")

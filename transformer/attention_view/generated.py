@@ -36,15 +36,16 @@ def joined(kind: str, steps: Steps) -> list[Tensor | None]:
 
 def _join(kind: str, steps: Sequence[Tensor | None], once: str) -> Tensor | None:
     """One layer (1, H, Tq, Tk) of all steps."""
-    if any(one is None for one in steps):
+    there = [one for one in steps if one is not None]
+    if len(there) < len(steps):
         return None
     rows: list[Tensor] = []
     read = 0
-    for at, one in enumerate(steps):
+    for at, one in enumerate(there):
         queries, keys = one.shape[2:]
         new = queries - read if queries > read else queries  # all are there again where no cache is used
         read += new
-        wanted = steps[0].shape[3] if kind == "cross" else read
+        wanted = there[0].shape[3] if kind == "cross" else read
         if keys != wanted:
             raise ValueError(f"the attention of step {at} is {tuple(one.shape)}, and not between all {wanted} tokens, "
                              f"as with a static cache, a window or a text read in parts; {once}")

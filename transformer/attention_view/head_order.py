@@ -6,7 +6,7 @@ L layers, H heads, R queries, Tk keys.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor
 from transformer.attention_view.shared import ORDERS
 from transformer.basics.formatting import brief
 from transformer.measures.catalogue import BY_NAME
+from transformer.measures.tokens import Tokens
 from transformer.settings.config import Kind
 
 ROLES = ORDERS[2:]  # measures of `transformer.measures` that need no more than the text; before them "layers", "apart"
@@ -39,6 +40,12 @@ class _Rows:
     key: Tensor  # (Tk,)
     diagonal: Tensor  # (R, 1)
     same: Tensor  # (R, Tk)
+
+    def keys(self, role: str) -> Tensor:
+        """The keys (R, Tk) that a role means, which asks for no more of `Tokens` than these."""
+        keys = BY_NAME[role].keys
+        assert keys is not None
+        return keys(cast(Tokens, self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +90,7 @@ class RoleKeys:
         along = (2 * place + 1) * len(keys) // (2 * len(queries)) if kind == "cross" else place
         tokens = _Rows(place, torch.arange(len(keys)), along, same)
         free = allowed.sum(-1, keepdim=True) > 1  # a query with one key to choose from says nothing of its head
-        self.keys = torch.stack([BY_NAME[name].keys(tokens).expand(allowed.shape) & allowed & free for name in ROLES])
+        self.keys = torch.stack([tokens.keys(name).expand(allowed.shape) & allowed & free for name in ROLES])
         self.free = free[:, 0]
         self.counts = np.array([int(self.free.sum()), *self.keys.any(-1).sum(-1).tolist()])
 

@@ -3,6 +3,7 @@
 L layers, H heads, Tq queries, Tk keys, D width of one head.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -37,37 +38,43 @@ FEWEST_ROWS = 16
 class AttentionSource(Protocol):
     """What can be drawn: a `Step`, a `Reading`, `Words` of them, or weights from elsewhere (`Tensors`)."""
 
-    kinds: tuple[Kind, ...]
-    text: str
-    ckpt: Checkpoint | None
-
+    @property
+    def kinds(self) -> tuple[Kind, ...]: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def ckpt(self) -> Checkpoint | None: ...
     @property
     def taps(self) -> Taps: ...  # what is changed
+    @property
+    def attentions(self) -> Mapping[str, Tensor]: ...
     def axes(self, kind: str) -> tuple[list[str], list[str]]: ...
-    def mask(self, kind: str, layer: int | None = None) -> Tensor: ...
+    def mask(self, kind: Kind, layer: int | None = None) -> Tensor: ...
     def predicted(self, kind: str) -> list[str] | None: ...
     def projections(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None: ...
-    def bias(self, kind: str, queries: slice = slice(None), layer: int = 0) -> Tensor | None: ...
+    def bias(self, kind: Kind, queries: slice = slice(None), layer: int = 0) -> Tensor | None: ...
 
 
-def shape(source: AttentionSource, kind: str) -> tuple[int, int]:
+def shape(source: AttentionSource, kind: Kind) -> tuple[int, int]:
     """Layers and heads of an attention kind."""
-    if isinstance(source, Words | Window):
+    if isinstance(source, Window):
         return shape(source.of, kind)
-    if isinstance(source, Step | Reading):
+    if isinstance(source, Step | Reading | Words):
         return source.ckpt.config.layers(kind), source.ckpt.config.n_heads
     projections = source.projections(kind)
-    return tuple((source.attentions[kind] if projections is None else projections[0]).shape[:2])
+    layers, heads = (source.attentions[kind] if projections is None else projections[0]).shape[:2]
+    return layers, heads
 
 
 @torch.no_grad()
-def weights(source: AttentionSource, kind: str, *, layers: slice = slice(None), heads: slice = slice(None),
+def weights(source: AttentionSource, kind: Kind, *, layers: slice = slice(None), heads: slice = slice(None),
             queries: slice = slice(None)) -> Tensor:
     """Attention weights of some layers, heads and queries, (L, H, Tq, Tk)."""
     if isinstance(source, Window):
         found = weights(source.of, kind, layers=layers, heads=heads, queries=source.queries(kind, queries))
         return found[..., source.places[kind][1]]
     if isinstance(source, Words):
+        assert isinstance(source.of, Step | Reading)
         pieces = weights(source.of, kind, layers=layers, heads=heads, queries=source.rows(kind, queries))
         return source.between(kind, pieces, queries)
     if isinstance(source, Reading) or source.projections(kind) is None:
@@ -89,7 +96,7 @@ class Head(NamedTuple):
 
 
 @torch.no_grad()
-def one_head(source: AttentionSource, kind: str, layer: int, head: int) -> Head:
+def one_head(source: AttentionSource, kind: Kind, layer: int, head: int) -> Head:
     """A head with all that its stages need.
 
     `weights * moved` is what the head moves, the norm of weight times transformed value: Kobayashi et al. 2020,
@@ -112,7 +119,7 @@ def one_head(source: AttentionSource, kind: str, layer: int, head: int) -> Head:
     return Head(found, _array(q), _array(k), moved, None if bias is None else _array(bias[head]), _array(v))
 
 
-def rolls(source: AttentionSource, kind: str) -> bool:
+def rolls(source: AttentionSource, kind: Kind) -> bool:
     """Whether there is a rollout: of pieces that look at one another, with the weights of all heads, which are not too
     many to compute."""
     of = source.of if isinstance(source, Window) else source
@@ -125,7 +132,7 @@ def rolls(source: AttentionSource, kind: str) -> bool:
 
 
 @torch.no_grad()
-def combined(source: AttentionSource, kind: str, of: str, layer: int) -> Head:
+def combined(source: AttentionSource, kind: Kind, of: str, layer: int) -> Head:
     """The mean over the heads of a layer, over all heads of all layers, or rollout up to a layer, each (Tq, Tk)."""
     count = shape(source, kind)[0]
     if of == "rollout" and isinstance(source, Window):  # what lies outside is on the way through the layers too
@@ -159,7 +166,7 @@ class Pooled:
     __repr__ = brief
 
     @classmethod
-    def of(cls, source: AttentionSource, kind: str, before: "Pooled | None" = None, *, most: int = POOLED) -> "Pooled":
+    def of(cls, source: AttentionSource, kind: Kind, before: "Pooled | None" = None, *, most: int = POOLED) -> "Pooled":
         """All heads of `kind`; where `before` shows an earlier step of the same path only the new rows are computed."""
         queries, keys = map(len, source.axes(kind))
         layers, heads = shape(source, kind)
@@ -192,7 +199,7 @@ class Pooled:
         small = self.smaller(most)
         return small, self._block_of(small)
 
-    def drawn(self, kind: str, order: str, layer: int, *, heads: int = FEW_HEADS, cells: int,
+    def drawn(self, kind: Kind, order: str, layer: int, *, heads: int = FEW_HEADS, cells: int,
               ) -> tuple[dict[str, np.ndarray], tuple[int, int]]:
         """What a picture of all heads is sent, by name, at most so many cells in all, and the queries and keys to one.
 
@@ -222,7 +229,7 @@ def _parts(first: int, queries: int, every: int) -> list[slice]:
     return [part for part in parts if part.start < queries]
 
 
-def _pool(source: AttentionSource, kind: str, part: slice, cells: np.ndarray, block: tuple[int, int],
+def _pool(source: AttentionSource, kind: Kind, part: slice, cells: np.ndarray, block: tuple[int, int],
           numbers: Numbers | None) -> Numbers | None:
     """Put some queries into the cells, which are changed, and into the numbers, which are returned."""
     (layers, heads, _, columns), (down, across) = cells.shape, block
@@ -234,14 +241,14 @@ def _pool(source: AttentionSource, kind: str, part: slice, cells: np.ndarray, bl
     group = max(1, AT_ONCE // (heads * len(rows) * keys))
     for layer in range(0, layers, group):
         found = weights(source, kind, layers=slice(layer, layer + group), queries=part)  # (L, H, rows, Tk)
-        if roles:
+        if roles is not None:
             sums.append(roles.sums(found))
         pooled = torch.nn.functional.pad(found, (0, columns * across - keys)).unflatten(3, (columns, across)).amax(-1)
         new = quantise(_array(pooled))
         for at, row in enumerate(rows):
             into = cells[layer : layer + group, :, row // down]
             np.maximum(into, new[:, :, at], out=into)
-    if not roles:
+    if roles is None or numbers is None:
         return None
     return Numbers(numbers.sums + np.concatenate(sums, 1), numbers.counts + roles.counts)
 
@@ -269,7 +276,7 @@ def on_scale(values: Tensor, scale: Scale, block: tuple[int, int]) -> np.ndarray
     return np.rint(128 + 127 * (torch.where(high >= low, high, -low) / scale.most).numpy()).astype(np.uint8)
 
 
-def block_of(source: AttentionSource, kind: str, most: int = POOLED) -> tuple[int, int]:
+def block_of(source: AttentionSource, kind: Kind, most: int = POOLED) -> tuple[int, int]:
     """Queries and keys to a cell of a pooled head."""
     queries, keys = map(len, source.axes(kind))
     return _block(queries, most), _block(keys, most)

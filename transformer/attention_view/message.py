@@ -6,6 +6,7 @@ L layers, H heads, Tq queries, Tk keys.
 import struct
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import orjson
@@ -28,7 +29,7 @@ from transformer.attention_view.heads import (
 )
 from transformer.attention_view.shared import CHOICES, EXACT, FEW_HEADS, ORDERS
 from transformer.attention_view.window import Window
-from transformer.inference.decoding import GREEDY, Sampling, Step
+from transformer.inference.decoding import GREEDY, AnyStep, Sampling, Step
 from transformer.inference.reading import Reading
 from transformer.inference.recompute import scoring
 from transformer.inference.word_attention import SIDES, Words
@@ -134,13 +135,13 @@ class StepView:
     brief: bool = False
     plays: int = 0
 
-    def sent(self) -> dict[str, object]:
+    def sent(self) -> dict[str, Any]:
         """The fields as the script reads them."""
         rows = [{name: value for name, value in asdict(row).items() if value is not None} for row in self.rows]
         return asdict(self) | {"rows": rows}
 
 
-def about(source: AttentionSource) -> dict[str, object]:
+def about(source: AttentionSource) -> dict[str, Any]:
     """The origin that every picture and every file states."""
     meta = source.ckpt.meta if source.ckpt is not None else {}
     name = source.ckpt.id if source.ckpt is not None else getattr(source, "origin", None)
@@ -168,7 +169,7 @@ def newest_row(source: AttentionSource, selection: Selection, head: Head) -> np.
     return found.mean(dim=(0, 1))[0].float().cpu().numpy()
 
 
-def _merged(source: AttentionSource) -> Mapping[str, Mapping[str, object]] | None:
+def _merged(source: AttentionSource | AnyStep) -> Mapping[str, Mapping[str, object]] | None:
     """The tokens of each kind that are merged or left out, where any are."""
     of = source.of if isinstance(source, Window) else source
     if isinstance(of, Words):
@@ -176,7 +177,7 @@ def _merged(source: AttentionSource) -> Mapping[str, Mapping[str, object]] | Non
     return getattr(of, "merged", None)
 
 
-def mark_of(source: AttentionSource, side: str) -> str:
+def mark_of(source: AttentionSource | AnyStep, side: str) -> str:
     """The mark of words that labels of the source's or the target's tokens do without."""
     ckpt = source.ckpt
     if ckpt is None or any(one["words"] for one in (_merged(source) or {}).values()):
@@ -199,7 +200,7 @@ def token_labels(source: AttentionSource, kind: str, *, exact: bool = False,
     return queries, keys, makes
 
 
-def ahead(source: AttentionSource, kind: str, coming: Sequence[tuple[str, str]], *, exact: bool) -> dict[str, object]:
+def ahead(source: AttentionSource, kind: Kind, coming: Sequence[tuple[str, str]], *, exact: bool) -> dict[str, Any]:
     """The labels of tokens that a decoder will read, and of what it predicts from each."""
     known, mark = source.axes(kind)[0], NONE if exact else mark_of(source, SIDES[kind][0])
     read, makes = map(list, zip(*coming, strict=True))
@@ -208,7 +209,7 @@ def ahead(source: AttentionSource, kind: str, coming: Sequence[tuple[str, str]],
             "makes": piece_labels([*read[:1], *makes], mark)[1:]}
 
 
-def about_kind(source: AttentionSource, kind: str, *, exact: bool = False, kept: bool = False) -> dict[str, object]:
+def about_kind(source: AttentionSource, kind: Kind, *, exact: bool = False, kept: bool = False) -> dict[str, Any]:
     """Its layers, heads and tokens, what may look at what and how scores are made; of a part of a text the places of
     its `first` query and key, and of how many it is. rolls: whether there is a rollout; groups: heads of keys and
     values, where several heads share one; scale and cap: of scores, where they are not q.k / sqrt(D); open: the scale
@@ -222,7 +223,7 @@ def about_kind(source: AttentionSource, kind: str, *, exact: bool = False, kept:
     known = everywhere or (isinstance(source, Step | Reading) and near is None)
     mask = None if known else source.mask(kind)
     causal = kind == "decoder" and (everywhere or len(queries) > 1) if mask is None else not bool(mask.all())
-    found = {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
+    found: dict[str, Any] = {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
     if kept and (pieces := token_labels(source, kind, exact=True)) != (queries, keys, makes):
         found["pieces"] = dict(zip(("queries", "keys", "makes"), pieces, strict=True))
     if causal and mask is not None and not mask.equal(torch.ones_like(mask).tril()):
@@ -232,9 +233,9 @@ def about_kind(source: AttentionSource, kind: str, *, exact: bool = False, kept:
         found["groups"] = config.groups
     if scoring(source, kind) != PLAIN:
         found |= {name: value for name, value in scoring(source, kind)._asdict().items() if value is not None}
-    more = {"makes": makes,
-            "merged": (_merged(source) or {}).get(kind), "near": near, "rolls": rolls(source, kind),
-            "numbers": getattr(source, "numbers", None)}  # of layers and heads, where some are left out
+    more: dict[str, Any] = {
+        "makes": makes, "merged": (_merged(source) or {}).get(kind), "near": near, "rolls": rolls(source, kind),
+        "numbers": getattr(source, "numbers", None)}  # of layers and heads, where some are left out
     of = source.of if isinstance(source, Window) else source
     if isinstance(of, Tensors):
         scale = of.scales.get(kind)
@@ -246,7 +247,7 @@ def about_kind(source: AttentionSource, kind: str, *, exact: bool = False, kept:
     return found | {name: value for name, value in more.items() if value}
 
 
-def _near(source: AttentionSource, kind: str) -> dict[str, object] | None:
+def _near(source: AttentionSource, kind: Kind) -> dict[str, Any] | None:
     """The layers whose self-attention has a window, and its size; of words, which it cuts at their pieces, also the
     first key that each query sees and the one after the last. None where no window hides anything."""
     config = None if source.ckpt is None else source.ckpt.config
@@ -256,7 +257,7 @@ def _near(source: AttentionSource, kind: str) -> dict[str, object] | None:
     of = source.of if isinstance(source, Window) else source
     if not layers or isinstance(of, Tensors):
         return None
-    near = {"layers": layers, "size": config.window}
+    near: dict[str, Any] = {"layers": layers, "size": config.window}
     if not isinstance(of, Words):
         return near if config.window < len(of.axes(kind)[1]) else None
     mask = source.mask(kind, layers[0]).int()
@@ -266,7 +267,7 @@ def _near(source: AttentionSource, kind: str) -> dict[str, object] | None:
 
 def live(source: AttentionSource, selection: Selection, pooled: Pooled, *, head: Head | None = None,
          coming: Sequence[tuple[str, str]] = (), more: Mapping[str, np.ndarray] | None = None,
-         **header: object) -> bytes:
+         **header: Any) -> bytes:
     """The message for one picture: all heads of a kind pooled, the chosen one in full, and what its lines need.
 
     coming: tokens that a decoder will read, and what it predicts from each, for which room is left; more: arrays
@@ -298,8 +299,9 @@ def live(source: AttentionSource, selection: Selection, pooled: Pooled, *, head:
     kinds = {kind: about_kind(source, kind, exact=exact, kept=kind == selection.kind)
              for kind in source.kinds}
     if coming and not isinstance(source, Window):
-        for kind in kinds.keys() - {"encoder"}:
-            kinds[kind]["ahead"] = ahead(source, kind, coming, exact=exact)
+        for kind in source.kinds:
+            if kind != "encoder":
+                kinds[kind]["ahead"] = ahead(source, kind, coming, exact=exact)
     lower = lower_of(arrays)
     arrays |= more or {}
     return pack({"about": about(source), "selection": asdict(selection), "kinds": kinds, "window": window,
@@ -316,7 +318,7 @@ def lower_of(arrays: Mapping[str, np.ndarray]) -> set[str]:
 
 
 def whole(source: AttentionSource, selection: Selection, *, exact: bool = True, stages_below: int = 4_000_000,
-          more: Mapping[str, np.ndarray] | None = None, **header: object) -> bytes:
+          more: Mapping[str, np.ndarray] | None = None, **header: Any) -> bytes:
     """The message with every head of every kind, for a page that has nobody to ask.
 
     exact=False leaves out the cells of all heads but the chosen one: the others are then seen pooled. Queries, keys,
@@ -366,7 +368,7 @@ def whole(source: AttentionSource, selection: Selection, *, exact: bool = True, 
                  "block": blocks, "standalone": True, "maps": ORDERS, **header}, arrays, short=short)
 
 
-def _on_their_scale(source: Tensors, kind: str) -> tuple[dict[str, np.ndarray], tuple[int, int]]:
+def _on_their_scale(source: Tensors, kind: Kind) -> tuple[dict[str, np.ndarray], tuple[int, int]]:
     """What a picture of all heads is sent of values that are no weights, as by `Pooled.drawn`."""
     values, scale, block = source.attentions[kind], source.scales[kind], block_of(source, kind)
     arrays = {f"grid/{kind}": on_scale(values, scale, block)}
@@ -376,7 +378,7 @@ def _on_their_scale(source: Tensors, kind: str) -> tuple[dict[str, np.ndarray], 
     return arrays, block
 
 
-def pack(header: dict[str, object], arrays: Mapping[str, np.ndarray], *, lower: Collection[str] = (),
+def pack(header: Mapping[str, object], arrays: Mapping[str, np.ndarray], *, lower: Collection[str] = (),
          short: Collection[str] = ()) -> bytes:
     """u32 length of the JSON, the JSON, then each array where the JSON says, all on multiples of four bytes.
 
@@ -406,31 +408,31 @@ def shortened(numbers: np.ndarray) -> tuple[np.ndarray, float]:
     return np.stack([whole >> 16, whole >> 8 & 255, whole & 255]).astype(np.uint8), most
 
 
-def candidate_bars(step: Step, rows: Sequence[Bar], **more: object) -> Bars:
+def candidate_bars(step: AnyStep, rows: Sequence[Bar], **more: Any) -> Bars:
     """The likeliest next tokens of a step."""
     return Bars(**{"title": "What comes next?", "label": "next tokens", "rows": rows,
                    "rest": max(0.0, 1 - sum(one.probability for one in rows if not one.excluded)), **more})
 
 
-def unknown(step: Step) -> list[int]:
+def unknown(step: AnyStep) -> list[int]:
     """The places of the given text at which something stands that the vocabulary lacks."""
     return [at for at, piece in enumerate(step.source) if piece.unknown]
 
 
-def source_tokens(step: Step) -> list[str]:
+def source_tokens(step: AnyStep) -> list[str]:
     """The tokens that the encoder reads, as they were typed, and the end token after them."""
     return [*piece_labels([piece.text for piece in step.source], mark_of(step, "src")),
             step.axes("cross")[1][-1]]
 
 
-def target_tokens(step: Step) -> list[str]:
+def target_tokens(step: AnyStep) -> list[str]:
     """The tokens that the decoder has read; what the vocabulary lacks of a typed text is as it was typed."""
     read = piece_labels(step.axes("decoder")[0], mark_of(step, "tgt"))
     lacking = () if step.src is not None else unknown(step)
     return [step.source[at].text if at in lacking else piece for at, piece in enumerate(read)]
 
 
-def bars(step: Step, sampling: Sampling = GREEDY) -> list[Bar]:
+def bars(step: AnyStep, sampling: Sampling = GREEDY) -> list[Bar]:
     """A bar for each of the likeliest next tokens."""
     likeliest, excluded = step.candidates(CANDIDATES, sampling)
     read = step.axes("decoder")[0][-LONGEST_CHARACTER:]
@@ -439,7 +441,7 @@ def bars(step: Step, sampling: Sampling = GREEDY) -> list[Bar]:
             for label, one in zip(labels, likeliest, strict=True)]
 
 
-def path_of(step: Step, sampling: Sampling = GREEDY) -> dict[str, object]:
+def path_of(step: AnyStep, sampling: Sampling = GREEDY) -> dict[str, Any]:
     """Every step on the way to this one, as the script reads it: the tokens, and for each step its candidates, with
     their probabilities under `sampling`, and the text that it ends."""
     steps, read = step.path(), target_tokens(step)

@@ -221,7 +221,7 @@ def _weights_known(source: AttentionSource) -> list[Kind]:
 def _seen(source: AttentionSource, whole: AttentionSource, stack: Stack, position: int) -> dict[str, np.ndarray]:
     """The weights of the followed query in every head of its stack, over all keys of the text, "seen/<kind>" (L, H,
     Tk): the square roots in 0..65535."""
-    kinds = [kind for kind in _weights_known(source) if (kind == "encoder") == (stack == "encoder")]
+    kinds: list[Kind] = [kind for kind in _weights_known(source) if (kind == "encoder") == (stack == "encoder")]
     if sum(prod(shape(whole, kind)) * len(whole.axes(kind)[1]) for kind in kinds) > MOST_SEEN:
         return {}
     return {f"seen/{kind}": quantise(_array(weights(whole, kind, queries=slice(position, position + 1))[:, :, 0]),

@@ -4,7 +4,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from torch import Tensor, nn
 
@@ -18,10 +18,12 @@ from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.checkpoints.openings import opening_of
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling, Step, start, steps
 from transformer.inference.reading import Reading, attend
+from transformer.settings.config import Kind
 
 if TYPE_CHECKING:
     from transformer.attention_view.widget import View
 
+Stepped = TypeVar("Stepped", Step, captured.CapturedStep)
 AHEAD = 40  # tokens that a page, in which no model runs, has of a text that a model in memory writes
 
 
@@ -29,7 +31,11 @@ class Picture(Page):
     """An offline page that a notebook displays."""
 
     def __init__(self, page: str, height: int, what: str):
-        self.page, self.height, self.what = page, height, what
+        self._page, self.height, self.what = page, height, what
+
+    @property
+    def page(self) -> str:
+        return self._page
 
     def __repr__(self) -> str:
         return f"Picture of {self.what}: {len(self.page.encode()) / 1e6:.2f} MB; .save(path) writes it as one HTML file"
@@ -95,7 +101,8 @@ def show(source: AttentionSource | Checkpoint | Sequence[Tensor] | nn.Module | o
 
         picture = View(source, selection, sampling=sampling, exact=exact, height=height)
     else:
-        what = f"{kind} attention" if level is None else f"{drawn.ckpt.id}, from {level} to number"
+        model = None if level is None else drawn.ckpt
+        what = f"{kind} attention" if model is None else f"{model.id}, from {level} to number"
         picture = Picture(page(source, selection, exact=exact, sampling=sampling), height, what)
     if html_action != "view":
         return picture
@@ -105,8 +112,8 @@ def show(source: AttentionSource | Checkpoint | Sequence[Tensor] | nn.Module | o
     return None
 
 
-def _source(source: object, tokens: object, text: object, kind: str | None, weights: dict[str, Any],
-            sampling: Sampling) -> tuple[AttentionSource, str | None]:
+def _source(source: Any, tokens: object, text: str | tuple[str, str] | None, kind: str | None,
+            weights: dict[str, Any], sampling: Sampling) -> tuple[AttentionSource | AnyStep, str | None]:
     """What is drawn, and the kind of attention that is seen first where that is not the usual one."""
     if isinstance(source, nn.Module):
         if weights:
@@ -126,8 +133,8 @@ def _source(source: object, tokens: object, text: object, kind: str | None, weig
     return source, kind
 
 
-def _read(ckpt: Checkpoint, text: object, kind: str | None, layer: int | None, head: int | None, sampling: Sampling, *,
-          live: bool) -> tuple[AttentionSource | AnyStep, str | None, int | None, int | None]:
+def _read(ckpt: Checkpoint, text: Any, kind: str | None, layer: int | None, head: int | None, sampling: Sampling, *,
+          live: bool) -> tuple[Step | Reading, str | None, int | None, int | None]:
     """What a checkpoint makes of a text, or of the first one that a page has for it, and what is seen of it first."""
     opening = opening_of(ckpt.description)
     if text is None:
@@ -165,13 +172,13 @@ def _in_model(source: AttentionSource, selection: Selection, level: str) -> Sele
     return replace(selection, view=MODEL, level=level, pair=pair, feature=0 if level == "number" else None)
 
 
-def _ahead(step: AnyStep, sampling: Sampling) -> AnyStep:
+def _ahead(step: Stepped, sampling: Sampling) -> Stepped:
     while step.index < AHEAD and not step.ended:
         step = step.next(sampling=sampling)
     return step
 
 
-def _selection(source: AttentionSource, kind: str, layer: int | None, head: int | None,
+def _selection(source: AttentionSource, kind: Kind, layer: int | None, head: int | None,
                heads: Sequence[int] | None) -> Selection:
     """What is seen at first, by the numbers of the layers and heads that are there."""
     if heads is not None and not len(heads):

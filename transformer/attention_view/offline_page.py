@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from transformer.attention_view.model_message import model_alone
 from transformer.attention_view.script_bundle import JS, script
 from transformer.attention_view.shared import CHOICES
 from transformer.basics.design import document_style, font_style
-from transformer.inference.decoding import GREEDY, AnyStep, Sampling
+from transformer.inference.decoding import GREEDY, AnyStep, Sampling, Step
 
 MODEL_VIEW = "#view/model/model_view.js"  # which is imported later
 PART = 7 * 150_000  # bytes that are made text at once, which takes sixteen times the room
@@ -34,7 +35,7 @@ body {{ margin: 1rem; }}
 """
 
 
-def page(source: AttentionSource, selection: Selection | None = None, *, exact: bool = True,
+def page(source: AttentionSource | AnyStep, selection: Selection | None = None, *, exact: bool = True,
          sampling: Sampling = GREEDY) -> str:
     """One self-contained HTML page with every head of every kind, hover and all; it works offline. Of a `Step` it holds
     the whole way to it, and steps; its candidates have their probabilities under `sampling`. The picture of the whole
@@ -45,9 +46,9 @@ def page(source: AttentionSource, selection: Selection | None = None, *, exact: 
     selection = selection or Selection(source.kinds[-1])
     drawn = source.seen if isinstance(source, AnyStep) else source
     # of values that are no weights there is no part for an earlier step
-    steps = exact and isinstance(source, AnyStep) and not getattr(drawn, "scales", None)
-    header: dict[str, object] = {"path": path_of(source, sampling), "newest": True} if steps else {}
-    of_model, arrays = model_alone(drawn, selection, steps=source.path() if steps else (), exact=exact)
+    step = source if exact and isinstance(source, AnyStep) and not getattr(drawn, "scales", None) else None
+    header: dict[str, Any] = {} if step is None else {"path": path_of(step, sampling), "newest": True}
+    of_model, arrays = model_alone(drawn, selection, steps=step.path() if isinstance(step, Step) else (), exact=exact)
     if selection.view == MODEL and not of_model:
         selection = replace(selection, view=CHOICES["view"][0])
     # runs (what is masked) and frequent bytes are all there is to gain: weights do not repeat themselves
@@ -55,7 +56,7 @@ def page(source: AttentionSource, selection: Selection | None = None, *, exact: 
     whole_message = whole(drawn, selection, exact=exact, more=arrays, **of_model, **header)
     message = text_of(squeezed.compress(whole_message) + squeezed.flush())
     title = html.escape(f"{about(drawn)['checkpoint'] or 'attention'} · {source.text[:60]}")
-    kind, entry = ("step-view", "offline_steps.js") if steps else ("attention-view", "offline_picture.js")
+    kind, entry = ("step-view", "offline_steps.js") if step else ("attention-view", "offline_picture.js")
     return PAGE.format(title=title, style=document_style() + font_style(), kind=kind, message=message,
                        script=_script(entry, bool(of_model)))
 
@@ -91,7 +92,9 @@ def _text_of_part(data: bytes, characters: np.ndarray) -> str:
 class Page:
     """What is displayed, as one page that needs no network: `page` is its text."""
 
-    page: str
+    @property
+    def page(self) -> str:
+        raise NotImplementedError
 
     @property
     def data(self) -> str:

@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from transformer.attention_view.heads import AttentionSource, rolls, shape
 from transformer.attention_view.message import Selection
-from transformer.attention_view.shared import MOST_LIT, settled
+from transformer.attention_view.shared import EXACT, MOST_LIT, settled
 from transformer.attention_view.window import Window, window
+from transformer.inference.decoding import Step
+from transformer.inference.reading import Reading
 from transformer.inference.word_attention import LEFT_OUT
+from transformer.settings.config import Kind
 
 MOST = 999_999  # that a number of a selection is
 
@@ -16,33 +20,40 @@ def in_range(wanted: Mapping[str, object], source: AttentionSource, *,
              newest: bool) -> tuple[Selection, AttentionSource]:
     """What can be selected of what is asked for, by the names of `Selection`'s fields, and the part of the source that
     is drawn. Lists of numbers are read as a link writes them too. newest: of a long text the end is drawn."""
+    if not isinstance(source, Step | Reading):  # of whose tokens it is not known which are words, or special
+        wanted = {**wanted, "tokens": EXACT if wanted.get("tokens") == EXACT else None, "special": None}
     kind = wanted["kind"] if wanted["kind"] in source.kinds else source.kinds[-1]
     layers, heads = shape(source, kind)
-    sizes = tuple(map(len, source.axes(kind)))
+    sizes = _sizes(source, kind)
     layer, head = min(_number(wanted["layer"]), layers - 1), min(_number(wanted["head"]), heads - 1)
-    selection = Selection(kind, layer, head, **settled(wanted, rolls=rolls(source, kind)),
+    selection = Selection(kind, layer, head, pair=None, **settled(wanted, rolls=rolls(source, kind)),
                           start=_pair(wanted["start"], sizes), lit=_lit(wanted["lit"], heads),
                           feature=None if wanted.get("feature") is None else _number(wanted["feature"]))
     drawn = window(source, selection.start, last=newest)
-    return replace(selection, pair=_pair(wanted["pair"], tuple(map(len, drawn.axes(kind))))), drawn
+    return replace(selection, pair=_pair(wanted["pair"], _sizes(drawn, kind))), drawn
 
 
 def in_words(source: AttentionSource, selection: Selection) -> tuple[AttentionSource, Selection]:
     """The attention as it is drawn: between words, or without special tokens, where that is selected."""
-    if selection.tokens != "words" and selection.special == "shown":
+    if not isinstance(source, Step | Reading) or (selection.tokens != "words" and selection.special == "shown"):
         return source, selection
     merged = source.words(merge=selection.tokens == "words",
                           leave_out=LEFT_OUT if selection.special == "hidden" else ())
-    sizes = tuple(map(len, window(merged, selection.start).axes(selection.kind)))
+    sizes = _sizes(window(merged, selection.start), selection.kind)
     return merged, replace(selection, pair=_pair(selection.pair, sizes))
 
 
-def at_end(drawn: AttentionSource, kind: str) -> bool:
+def at_end(drawn: AttentionSource, kind: Kind) -> bool:
     """Whether the newest query is among those drawn."""
     return not isinstance(drawn, Window) or drawn.places[kind][0].stop == drawn.whole(kind)[0]
 
 
-def _number(value: object) -> int:
+def _sizes(source: AttentionSource, kind: Kind) -> tuple[int, int]:
+    queries, keys = source.axes(kind)
+    return len(queries), len(keys)
+
+
+def _number(value: Any) -> int:
     """A number from outside, clamped to its range; 0 for anything else."""
     try:
         return int(max(0.0, min(float(value), MOST)))

@@ -91,7 +91,7 @@ class View(Page, anywidget.AnyWidget):
         if isinstance(asked, Mapping):
             if unknown := asked.keys() - {*SELECTION}:
                 raise ValueError(f"a selection has no {', '.join(map(str, unknown))}; it has {', '.join(SELECTION)}")
-            asked = replace(self.selection, **({} if asked.keys() <= {"pair"} else {"pair": None}) | asked)
+            asked = replace(self.selection, **({} if asked.keys() <= {"pair"} else {"pair": None}) | dict(asked))
         elif not isinstance(asked, Selection):
             raise ValueError(f"the selection is of type {type(asked).__name__}; give some of its parts, such as "
                              '{"layer": 1, "head": 3}')
@@ -145,26 +145,27 @@ class View(Page, anywidget.AnyWidget):
     def _take_move(self, change: Mapping[str, Any]) -> None:
         move = change["new"]
         with self._drawn_once():
-            if move["decoding"] != self._texts:  # of the text before this one
+            if self._tree is None or move["decoding"] != self._texts:  # of the text before this one
                 self._progress, self._answered["_move"] = None, move["number"]
             else:
-                self._go(move)
+                self._go(self._tree, move)
 
     @traitlets.observe("_branch")
     def _take_branch(self, change: Mapping[str, Any]) -> None:
-        if change["new"]["branch"] < len(self._tree.others):
+        tree = self._tree
+        if tree is not None and change["new"]["branch"] < len(tree.others):
             with self._drawn_once():
-                self._look_at(self._tree.switch(self._tree.others[change["new"]["branch"]]))
+                self._look_at(tree.switch(tree.others[change["new"]["branch"]]))
 
-    def _go(self, move: Mapping[str, Any]) -> None:
+    def _go(self, tree: DecodingTree, move: Mapping[str, Any]) -> None:
         """Go where a move leads, or a portion of the way, after which the picture asks for the next."""
         progress = self._progress or Progress(chosen=self._answered["_move"])
         choices = [Choice(one["number"], one["at"], one["nth"]) for one in move["choices"]]
         trouble = ""
         try:
-            tree, self._progress = go(self._tree, move["index"], choices, self._sampling, progress)
+            tree, self._progress = go(tree, move["index"], choices, self._sampling, progress)
         except ValueError as error:  # of a model that is not ours, which reads no further
-            tree, self._progress, trouble = self._tree, None, str(error)
+            self._progress, trouble = None, str(error)
         if self._progress is None:
             self._answered["_move"] = move["number"]
         self._look_at(tree)
@@ -195,25 +196,26 @@ class View(Page, anywidget.AnyWidget):
     def _draw(self) -> None:
         if self._changes:
             return
-        steps = self._tree is not None
+        tree = self._tree
         merged, shown = in_words(self._drawn, self.selection)
-        drawn = window(merged, shown.start, last=steps)
+        drawn = window(merged, shown.start, last=tree is not None)
         pooled = self._pooled[shown.kind] = Pooled.of(merged, shown.kind, self._pooled.get(shown.kind))
-        header = {"newest": steps and at_end(drawn, shown.kind), "answered": self._answered["_look"], "zips": False,
-                  "whole_pieces": not hasattr(self._drawn, "words")}
-        coming = ()
-        if steps:
-            header["step_view"] = self._step_view().sent() | {"hide": False, "films": False}
+        header: dict[str, Any] = {
+            "newest": tree is not None and at_end(drawn, shown.kind), "answered": self._answered["_look"],
+            "zips": False, "whole_pieces": not hasattr(self._drawn, "words")}
+        coming: Sequence[tuple[str, str]] = ()
+        if tree is not None:
+            header["step_view"] = self._step_view(tree).sent() | {"hide": False, "films": False}
             if not isinstance(merged, Words):
-                coming = list(zip(self._tree.coming, self._tree.after, strict=True))
+                coming = list(zip(tree.coming, tree.after, strict=True))
         of_model, arrays = model_message(drawn, shown, pooled=self._pooled, before=self._carried)
         if of_model:
             header["model"] = of_model["model"] | class_bars(self._drawn)
         self.message = live(drawn, shown, pooled, coming=coming, more=arrays, **header)
 
-    def _step_view(self) -> StepView:
-        tree, step = self._tree, self._tree.step
-        tip, translates = tree.branch.tip, step.src is not None
+    def _step_view(self, tree: DecodingTree) -> StepView:
+        step, tip = tree.step, tree.branch.tip
+        translates = step.src is not None
         rows = [source_row(tree, label="Source"), target_row(tree, label="Target")] if translates else [
             target_row(tree, label="Tokens", name="tokens")]
         written, whole = ((one.output if translates else one.whole) for one in (step, tip))

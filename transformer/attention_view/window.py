@@ -3,10 +3,15 @@
 L layers, H heads, G heads of keys and values, Tq queries, Tk keys, D width of one head.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 from torch import Tensor
+
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.model.sites import Taps
+from transformer.settings.config import Kind
 
 if TYPE_CHECKING:
     from transformer.attention_view.heads import AttentionSource
@@ -15,6 +20,7 @@ LONGEST = 400  # tokens of a side that are drawn all at once
 SIDE = 256     # of a longer text
 
 
+@final
 @dataclass(frozen=True)
 class Window:
     """Some tokens that follow each other, of each kind's queries and keys. A row of weights is what it is among all
@@ -26,6 +32,27 @@ class Window:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.of, name)
 
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return self.of.kinds
+
+    @property
+    def text(self) -> str:
+        return self.of.text
+
+    @property
+    def ckpt(self) -> Checkpoint | None:
+        return self.of.ckpt
+
+    @property
+    def taps(self) -> Taps:
+        return self.of.taps
+
+    @property
+    def attentions(self) -> Mapping[str, Tensor]:
+        """Those of the whole text."""
+        return self.of.attentions
+
     def axes(self, kind: str) -> tuple[list[str], list[str]]:
         (queries, keys), (rows, columns) = self.of.axes(kind), self.places[kind]
         return queries[rows], keys[columns]
@@ -35,7 +62,7 @@ class Window:
         queries, keys = self.of.axes(kind)
         return len(queries), len(keys)
 
-    def mask(self, kind: str, layer: int | None = None) -> Tensor:
+    def mask(self, kind: Kind, layer: int | None = None) -> Tensor:
         rows, columns = self.places[kind]
         return self.of.mask(kind, layer)[rows, columns]
 
@@ -56,7 +83,7 @@ class Window:
         part = range(self.whole(kind)[0])[self.places[kind][0]][queries]
         return slice(part.start, part.stop, part.step)
 
-    def bias(self, kind: str, queries: slice = slice(None), layer: int = 0) -> Tensor | None:
+    def bias(self, kind: Kind, queries: slice = slice(None), layer: int = 0) -> Tensor | None:
         bias = self.of.bias(kind, self.queries(kind, queries), layer)
         return None if bias is None else bias[..., self.places[kind][1]]
 

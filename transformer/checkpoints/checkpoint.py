@@ -171,8 +171,8 @@ class Checkpoint:
         return architecture(self.config, apart=apart, transparent=transparent)
 
 
-def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | None,
-         source_tokenizer: tokenizers.Tokenizer | None = None, train: TrainConfig | None = None,
+def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.TokenizerFile | None,
+         source_tokenizer: tokenizers.TokenizerFile | None = None, train: TrainConfig | None = None,
          meta: dict[str, Any] | None = None, half: bool = False, files: dict[str, bytes] | None = None) -> None:
     """Writes a checkpoint atomically. half: weights as float16; files: other files for the folder, by name. The same
     arguments give the same files, except for the day in `saved`, which a meta with saved=None leaves out."""

@@ -5,16 +5,17 @@ the box that it stands in, x to the right and y downwards; tokens enter below an
 decoder reads, S those of the encoder; of an encoder alone T as well.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from math import ceil
-from typing import Literal
+from typing import Any, Literal
 
 from torch import nn
 
 from transformer.basics.design import DESIGN
 from transformer.basics.formatting import how_many
+from transformer.model.layers import Layer
 from transformer.model.models import Transformer
 from transformer.model.norms import NORMS, Norm
 from transformer.model.positions import POSITIONS
@@ -167,7 +168,8 @@ class _Column:
 
     def __init__(self, config: ModelConfig, model: Transformer, stack: Kind, counted: _Counted, *, tokens: str,
                  has_memory: bool, mirrored: bool, x: float, width: float) -> None:
-        self.config, self.model, self.stack, self.counted = config, model, stack, counted
+        self.config, self.model, self.counted = config, model, counted
+        self.stack: Kind = stack
         self.rows: Shape = (tokens, config.d_model)
         self.tokens, self.has_memory, self.mirrored, self.x, self.width = tokens, has_memory, mirrored, x, width
         self.norm = NORMS[config.norm_kind].title
@@ -184,10 +186,10 @@ class _Column:
         x = 1 - x - width if self.mirrored else x
         return self.x + x * self.width, width * self.width
 
-    def block(self, type: Type, name: str, place: Box, **more: object) -> Block:
+    def block(self, type: Type, name: str, place: Box, *, id: str = "", **more: Any) -> Block:
         """A block of this column; its box in the column as if it were not mirrored."""
         x, width = self.across(place[0], place[2])
-        return Block(f"{self.stack}.{more.pop('id', type)}", type, name, (x, place[1], width, place[3]), **more)
+        return Block(f"{self.stack}.{id or type}", type, name, (x, place[1], width, place[3]), **more)
 
     def before(self) -> list[Block]:
         """The tokens and what is made of them before the first layer."""
@@ -232,11 +234,11 @@ class _Column:
             made.append(self.block(type, name, (left, y, wide, height), id=id, takes=takes, gives=gives,
                                    parameters=parameters, formula=formula))
             takes = gives
-        if positions.bucketed:
-            table = self.module.buckets.weight.shape
+        if (buckets := self.module.buckets) is not None:
+            table = buckets.weight.shape
             what = "a number for each head" if positions.bucketed == "numbers" else "a vector"
             made.append(self.block("positions", positions.attended, (0.0, TOKENS[0], PART[0] - 0.02, TOKENS[1]),
-                                   id="buckets", gives=tuple(table), parameters=counted(self.module.buckets),
+                                   id="buckets", gives=tuple(table), parameters=counted(buckets),
                                    formula=f"{what}, learned for each of {table[0]:,} ranges of distances; all layers "
                                            "add it to their scores"))
         return made
@@ -265,6 +267,7 @@ class _Column:
     def layer(self, number: int) -> Block:
         """A layer: its parts from the bottom up, and the stream that each adds to."""
         config, layer = self.config, self.module.layers[number]
+        assert isinstance(layer, Layer)
         parts = [name for name in ("attention", "cross", "feed_forward") if getattr(layer, name) is not None]
         rows = [parts] if config.parallel else [[name] for name in parts]
         weights = [0.8 if row == ["feed_forward"] else 1.0 for row in rows]
@@ -284,7 +287,7 @@ class _Column:
     def _x(self, x: float, width: float = 0.0) -> float:
         return 1 - x - width if self.mirrored else x
 
-    def _row(self, layer: nn.Module, number: int, parts: Sequence[str], place: tuple[float, float],
+    def _row(self, layer: Layer, number: int, parts: Sequence[str], place: tuple[float, float],
              blocks: list[Block], wires: list[Wire]) -> None:
         """A row of a layer: one part, or two beside each other that read the same rows."""
         config, counted = self.config, self.counted
@@ -292,7 +295,7 @@ class _Column:
         count, at_stream = len(parts), STREAM[0] + STREAM[1] / 2
         wide = (PART[1] - 0.02 * (count - 1)) / count
 
-        def add(type: Type, id: str, name: str, box: Box, **more: object) -> None:
+        def add(type: Type, id: str, name: str, box: Box, **more: Any) -> None:
             blocks.append(Block(f"{self.stack}.{{layer}}.{id}", type, name,
                                 (self._x(box[0], box[2]), *box[1:]), **more))
 
@@ -331,7 +334,7 @@ class _Column:
                                                         0.12 * height), takes=self.rows, gives=self.rows,
                     parameters=counted(norm), formula="of the sum")
 
-    def _part(self, layer: nn.Module, number: int, name: str, box: Box, add) -> None:
+    def _part(self, layer: Layer, number: int, name: str, box: Box, add: Callable[..., None]) -> None:
         config, module = self.config, getattr(layer, name)
         if name == "feed_forward":
             gate = f"({config.activation}(x W_gate) · x W_up)" if config.gated else f"{config.activation}(x W_up)"
@@ -370,26 +373,28 @@ class _Column:
             if width != config.d_model:
                 parts.append(("linear", "narrow", "linear, narrower" if width < config.d_model else "linear",
                               (self.tokens, width), counted(model.narrow), f"{config.d_model:,} × {width:,}"))
-            parts += [("output", "output", "logits", (self.tokens, config.vocab_size), counted(model.output),
-                       f"each row times a table of {width:,} × {config.vocab_size:,}{tied}"),
-                      ("answer", "answer", "next token", (config.vocab_size,), 0, "softmax of the last row's logits")]
+            parts.append(("output", "output", "logits", (self.tokens, config.vocab_size), counted(model.output),
+                          f"each row times a table of {width:,} × {config.vocab_size:,}{tied}"))
+            parts.append(("answer", "answer", "next token", (config.vocab_size,), 0,
+                          "softmax of the last row's logits"))
         elif config.task == "classes":
             pooled = "first token" if config.pooling == "first" else f"{config.pooling} over tokens"
             parts.append(("pool", "pool", pooled, (config.d_model,), 0, "one row for the whole text"))
             if config.pooler:
                 parts.append(("linear", "pooler", f"linear, {config.pooler}", (config.d_model,),
                               counted(model.pooler, model.pooler_norm), f"{config.d_model:,} × {config.d_model:,}"))
-            parts += [("output", "output", "logits", (config.n_classes or 0,), counted(model.output),
-                       f"{config.d_model:,} × {config.n_classes}"),
-                      ("answer", "answer", "class", (config.n_classes or 0,), 0, "softmax of the logits")]
+            parts.append(("output", "output", "logits", (config.n_classes or 0,), counted(model.output),
+                          f"{config.d_model:,} × {config.n_classes}"))
+            parts.append(("answer", "answer", "class", (config.n_classes or 0,), 0, "softmax of the logits"))
         elif config.head == "masked":
             width, vocabulary = config.embedding_dim or config.d_model, config.src_vocab_size or config.vocab_size
             tied = ", the table of the embeddings" if config.tie_embeddings else ""
-            parts += [("linear", "masked_head", f"linear, {config.head_activation or config.activation}, norm",
-                       (self.tokens, width), counted(model.masked_head), f"{config.d_model:,} × {width:,}"),
-                      ("output", "output", "logits", (self.tokens, vocabulary), counted(model.output),
-                       f"each row times a table of {width:,} × {vocabulary:,}{tied}"),
-                      ("answer", "answer", "each token", (self.tokens, vocabulary), 0, "softmax of each row's logits")]
+            parts.append(("linear", "masked_head", f"linear, {config.head_activation or config.activation}, norm",
+                          (self.tokens, width), counted(model.masked_head), f"{config.d_model:,} × {width:,}"))
+            parts.append(("output", "output", "logits", (self.tokens, vocabulary), counted(model.output),
+                          f"each row times a table of {width:,} × {vocabulary:,}{tied}"))
+            parts.append(("answer", "answer", "each token", (self.tokens, vocabulary), 0,
+                          "softmax of each row's logits"))
         else:
             parts.append(("answer", "answer", "final rows", rows, 0, "this encoder predicts nothing"))
         y, height = END

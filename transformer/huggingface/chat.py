@@ -11,7 +11,7 @@ import orjson
 
 from transformer.checkpoints.weights import Refused, clean
 from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer
-from transformer.text.tokenizer import Tokenizer
+from transformer.text.tokenizer import TokenizerFile
 
 SECONDS, LONGEST = 10, 4_000  # a template is a program: limits of its time and of its output in characters
 QUESTION = "What is the capital of France?"
@@ -51,7 +51,7 @@ def turn(template: str, question: str = QUESTION, *, tokens: Mapping[str, str] =
     return text
 
 
-def opening(template: str, tokenizer: Tokenizer, *, tokens: Mapping[str, str]) -> str:
+def opening(template: str, tokenizer: TokenizerFile, *, tokens: Mapping[str, str]) -> str:
     """`turn`, without the first token if this tokenizer puts it before every text. Raises Refused as `turn` does."""
     text, first = turn(template, tokens=tokens), tokens.get("bos_token")
     if not first or not text.startswith(first) or not isinstance(tokenizer, HuggingFaceTokenizer):

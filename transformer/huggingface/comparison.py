@@ -1,14 +1,20 @@
 """Comparison of an imported checkpoint with the model it came from, run by the transformers package on the same ids."""
 
+from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from transformer.checkpoints.checkpoint import Checkpoint, load
 from transformer.huggingface.folder import Refused, read_json
+from transformer.model.attention import AttentionOutput
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 CLASSES = {  # of the transformers package, by the part of a model that was imported
     "text": "AutoModelForCausalLM", "translation": "AutoModelForSeq2SeqLM", "masked": "AutoModelForMaskedLM",
@@ -40,7 +46,7 @@ def compare(folder: Path, source: str | Path) -> dict[str, object]:
     return {"compared_with": "transformers", "largest_difference": apart, "agrees": not differ, "verdict": verdict}
 
 
-def open_theirs(ckpt: Checkpoint, source: str | Path) -> torch.nn.Module:
+def open_theirs(ckpt: Checkpoint, source: str | Path) -> "PreTrainedModel":
     """The same weights as a model of the transformers package: from safetensors alone, and without code that came with
     them."""
     import transformers
@@ -61,7 +67,7 @@ def open_theirs(ckpt: Checkpoint, source: str | Path) -> torch.nn.Module:
 
 
 @torch.no_grad()
-def both(ckpt: Checkpoint, theirs: torch.nn.Module, *, seed: int,
+def both(ckpt: Checkpoint, theirs: "PreTrainedModel", *, seed: int,
          length: int = TOKENS) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Logits (or final rows) and the weights of each kind of attention (layers, H, Tq, Tk), ours and theirs, of random
     ids; no weights if their model does not return them."""
@@ -76,7 +82,7 @@ def both(ckpt: Checkpoint, theirs: torch.nn.Module, *, seed: int,
     model = ckpt.model
     if not config.decoder_layers:
         read = model.encode(src, readable=True)
-        ours = {"logits": model.read(read.x, src)[0], "encoder": torch.cat([a.weights for a in read.attention])}
+        ours = {"logits": model.read(read.x, src)[0], "encoder": _weights(read.attention)}
         other = theirs(src, output_attentions=True)
         logits = other.last_hidden_state[0] if config.head == "none" else other.logits[0]
         return ours, {"logits": logits.log_softmax(-1) if config.n_classes else logits,
@@ -87,15 +93,19 @@ def both(ckpt: Checkpoint, theirs: torch.nn.Module, *, seed: int,
         other = theirs(tgt, output_attentions=has_weights)
         ours, expected = {"logits": model.project(read.x)[0]}, {"logits": other.logits[0]}
         if has_weights:
-            ours["decoder"] = torch.cat([a.weights for a in read.attention])
+            ours["decoder"] = _weights(read.attention)
             expected["decoder"] = torch.cat(other.attentions)
         return ours, expected
     tgt[0, 0] = config.start_id
     memory = model.encode(src, readable=True)
     read = model.decode(tgt, memory.x, causal=True, readable=True)
     other = theirs(input_ids=src, decoder_input_ids=tgt, output_attentions=True)
-    return ({"logits": model.project(read.x)[0], "encoder": torch.cat([a.weights for a in memory.attention]),
-             "decoder": torch.cat([a.weights for a in read.attention]),
-             "cross": torch.cat([a.weights for a in read.cross])},
+    return ({"logits": model.project(read.x)[0], "encoder": _weights(memory.attention),
+             "decoder": _weights(read.attention), "cross": _weights(read.cross)},
             {"logits": other.logits[0], "encoder": torch.cat(other.encoder_attentions),
              "decoder": torch.cat(other.decoder_attentions), "cross": torch.cat(other.cross_attentions)})
+
+
+def _weights(layers: Sequence[AttentionOutput]) -> Tensor:
+    """The weights (layers, H, Tq, Tk) of a pass that is readable."""
+    return torch.cat([one.weights for one in layers if one.weights is not None])

@@ -1,6 +1,7 @@
 """Values of somebody else's config.json, each read by what it should be."""
 
 from collections.abc import Mapping
+from typing import Any, overload
 
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.unsupported import ACTIVATIONS
@@ -25,6 +26,10 @@ class ConfigJson(dict[str, object]):
             raise Refused(f"config.json has no {names[0]}; copy the folder again")
         return default
 
+    @overload
+    def real(self, name: str, default: float, *, least: float = 0.0) -> float: ...
+    @overload
+    def real(self, name: str, default: None = None, *, least: float = 0.0) -> float | None: ...
     def real(self, name: str, default: float | None = None, *, least: float = 0.0) -> float | None:
         """A number above `least`."""
         value = self.get(name)
@@ -93,9 +98,11 @@ class ConfigJson(dict[str, object]):
     def banned_ids(self, vocab_size: int) -> list[int]:
         """The ids that are never to be generated, by bad_words_ids and suppress_tokens."""
         words, single = self.get("bad_words_ids") or [], self.get("suppress_tokens") or []
-        words = [*words, *([id] for id in single)] if isinstance(words, list) and isinstance(single, list) else [None]
+        banned: list[Any] = [None]
+        if isinstance(words, list) and isinstance(single, list):
+            banned = [*words, *([id] for id in single)]
         if not all(isinstance(word, list) and len(word) == 1 and type(word[0]) is int and word[0] >= 0
-                   for word in words):
+                   for word in banned):
             raise Refused("the model needs phrases of several tokens banned (bad_words_ids), and Heads Up bans single "
                           "tokens")
-        return sorted({word[0] for word in words if word[0] < vocab_size})
+        return sorted({word[0] for word in banned if word[0] < vocab_size})

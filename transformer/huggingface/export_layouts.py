@@ -170,7 +170,7 @@ class Llama(Layout):
 
     def weights(self, model: Transformer) -> dict[str, Tensor]:
         return (self._embedded(model, "model.embed_tokens.weight") | _layers(model, LLAMA, "model.layers")
-                | {"model.norm.weight": model.decoder.norm.weight})
+                | {"model.norm.weight": model.decoder.norm.get_parameter("weight")})
 
 
 def _check_rotary(shape: Layout, config: ModelConfig) -> None:

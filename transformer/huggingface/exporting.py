@@ -11,6 +11,7 @@ from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.huggingface.export_layouts import layout_of
 from transformer.huggingface.folder import ABOUT, CHAT, SENTENCEPIECE, Refused, read_json
 from transformer.huggingface.sentencepiece_export import tokenizer_json
+from transformer.text.tokenizer import SentencePieceTokenizer
 
 
 def export_model(ckpt: Checkpoint, out: Path) -> Path:
@@ -50,9 +51,10 @@ def about_export(folder: Path) -> dict[str, object]:
 def _write_tokenizer(folder: Path, ckpt: Checkpoint) -> str | None:
     """Writes a tokenizer for transformers if it cuts every text as ours does; else returns the reason. A sentencepiece
     model goes along under a name of our own, for the way back."""
-    tokenizer, about, why_not = ckpt.tokenizer, {"exported_from": ckpt.id}, None
-    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": ckpt.config.max_len,
-                "clean_up_tokenization_spaces": False}
+    tokenizer, why_not = ckpt.tokenizer, None
+    about: dict[str, object] = {"exported_from": ckpt.id}
+    settings: dict[str, object] = {"tokenizer_class": "PreTrainedTokenizerFast",
+                                   "model_max_length": ckpt.config.max_len, "clean_up_tokenization_spaces": False}
     template = ckpt.description.folder / CHAT
     if template.is_file():
         shutil.copy(template, folder / CHAT)
@@ -64,6 +66,7 @@ def _write_tokenizer(folder: Path, ckpt: Checkpoint) -> str | None:
         settings |= {f"{name}_token": named[id] for name in ("pad", "unk", "bos", "eos")
                      if (id := getattr(ckpt.config, f"{name}_id")) in named}
     else:
+        assert isinstance(tokenizer, SentencePieceTokenizer)
         tokenizer.save(folder / SENTENCEPIECE)
         about["tokenizer"] = {"kind": tokenizer.kind, "standardise": tokenizer.standardise}
         content, why_not = tokenizer_json(tokenizer)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import orjson
 import torch
@@ -33,7 +34,7 @@ WRAPPERS, OUTER = re.compile(r"\b(_orig_mod|_fsdp_wrapped_module|_checkpoint_wra
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt", "*.h5", "*.msgpack")
 
 
-def read_json(path: Path) -> dict[str, object]:
+def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a file. Raises Refused if there is none."""
     try:
         if is_no_file(path):
@@ -131,7 +132,7 @@ class Folder:
         self.path = path
 
     @cached_property
-    def config(self) -> dict[str, object]:
+    def config(self) -> dict[str, Any]:
         """config.json, with the fields of generation_config.json that decide what is written."""
         if (self.path / "adapter_config.json").is_file() and not (self.path / "config.json").exists():
             raise Refused(f"{self.path.name} is an adapter, and the model that it changes is elsewhere; {MERGE}")

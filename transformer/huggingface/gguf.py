@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from math import prod
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import torch
@@ -102,7 +103,7 @@ class GgufFile:
         self._architecture, self._family = architecture, FAMILIES[architecture]
 
     @functools.cached_property
-    def config(self) -> dict[str, object]:
+    def config(self) -> dict[str, Any]:
         """The config.json of the model."""
         metadata = GgufMetadata(self.path.name, self._notes, self._contents.tensors)
         return config_of(metadata, self._family.model_type, self._factors)
@@ -228,7 +229,7 @@ class GgufFile:
 
     @property
     def _heads(self) -> tuple[int, int]:
-        heads = self.config.get("num_attention_heads", self.config.get("n_head"))
+        heads = self.config["num_attention_heads" if "num_attention_heads" in self.config else "n_head"]
         return heads, self.config.get("num_key_value_heads", self.config.get("num_kv_heads", heads))
 
     def _factors(self, name: str) -> list[float]:

@@ -6,6 +6,7 @@ llama.cpp and convert_hf_to_gguf.py (https://github.com/ggml-org/llama.cpp).
 
 from collections.abc import Callable, Mapping
 from math import isfinite, pi
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,7 @@ class GgufMetadata:
         value = self.value(key)
         if value is None and default is not None:
             return default
-        if type(value) not in (int, float) or not isfinite(value) or value < 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
             raise self.wrong(key, value, "a number from 0")
         return shortest(float(value))
 
@@ -77,7 +78,7 @@ def shortest(value: float) -> float:
     return float(str(single)) if np.isfinite(single) and float(single) == value else value
 
 
-def config_of(meta: GgufMetadata, model_type: str, factors: Callable[[str], list[float]]) -> dict[str, object]:
+def config_of(meta: GgufMetadata, model_type: str, factors: Callable[[str], list[float]]) -> dict[str, Any]:
     """A config.json for transformers 5.
 
     factors: reads a tensor of scaling factors of rotary positions, by its name.
@@ -110,10 +111,10 @@ def _bias(meta: GgufMetadata, leaf: str) -> bool:
     return f"blk.0.{leaf}.bias" in meta.tensors
 
 
-def _rope(meta: GgufMetadata, common: Mapping[str, object], factors: Callable[[str], list[float]], *,
-          base: float = 10_000.0) -> dict[str, object]:
+def _rope(meta: GgufMetadata, common: Mapping[str, Any], factors: Callable[[str], list[float]], *,
+          base: float = 10_000.0) -> dict[str, Any]:
     """Rotary positions: their base, the rotated part of a head, and their scaling."""
-    rope: dict[str, object] = {"rope_theta": meta.number("rope.freq_base", base), "rope_type": "default"}
+    rope: dict[str, Any] = {"rope_theta": meta.number("rope.freq_base", base), "rope_type": "default"}
     turned = meta.whole("rope.dimension_count", common["head_dim"])
     if turned > common["head_dim"]:
         raise meta.wrong("rope.dimension_count", turned, f"at most {common['head_dim']}")

@@ -6,6 +6,7 @@ llama.cpp, by the name under tokenizer.ggml.pre.
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
+from typing import Any
 
 import orjson
 
@@ -85,7 +86,7 @@ class _About:
 
     def special(self) -> set[int]:
         """Ids of pieces that are not text."""
-        ends = {self.piece("bos"), self.piece("eos")} - {None}
+        ends = {id for name in ("bos", "eos") if (id := self.piece(name)) is not None}
         return {id for id, kind in enumerate(self.kinds) if kind == CONTROL} | ends
 
     def added(self) -> list[dict[str, object]]:
@@ -108,7 +109,7 @@ class _About:
 
     def framing(self, *, usual: bool) -> dict[str, object] | None:
         """The special tokens around a text; by default one before it."""
-        def one(name: str, wanted: bool) -> list[dict[str, object]]:
+        def one(name: str, wanted: bool) -> list[dict[str, dict[str, Any]]]:
             id = self.piece(name) if wanted else None
             return [] if id is None else [{"SpecialToken": {"id": self.pieces[id], "type_id": 0}}]
 

@@ -24,7 +24,7 @@ from transformer.huggingface.unsupported import check_needs
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
 from transformer.settings.config import ModelConfig, Precision
-from transformer.text.tokenizer import Tokenizer
+from transformer.text.tokenizer import TokenizerFile
 
 LONGEST_NAME, LONGEST_DEFAULT = 200, 100  # bytes of a folder's name; disks take 255, including temporary suffixes
 
@@ -141,7 +141,7 @@ def _of_gguf(opened: GgufFile, config: ModelConfig) -> TokenizerChoice:
     return of_content(content, config, name=opened.path.name)
 
 
-def _chat(opened: Folder | GgufFile, tokenizer: Tokenizer | None) -> tuple[str | None, str | None]:
+def _chat(opened: Folder | GgufFile, tokenizer: TokenizerFile | None) -> tuple[str | None, str | None]:
     """A question in the model's chat format, if it has one, and the reason if its template gives none."""
     if tokenizer is None or not opened.chat_template:
         return None, None
@@ -188,6 +188,7 @@ def _settle(plan: Plan, read: Callable[[str], Tensor]) -> tuple[ModelConfig, dic
     config = plan.config.replace(tie_embeddings=tied)
     if plan.positions:
         table = POSITIONS[config.positions].added(config)
+        assert table is not None
         tables = {name: taken(part).float() for name, part in plan.positions.items()}
         if not all(torch.allclose(one, table, rtol=0, atol=1e-6) for one in tables.values()):
             config = config.replace(positions="learned")  # sinusoids that were rounded, say: taken as they are

@@ -24,7 +24,7 @@ USUAL = ("English", "French")
 
 
 def chosen_languages(codes: Mapping[str, int], settings: Mapping[str, object], *, asked: tuple[str, str] | None = None,
-                     written: int | None = None) -> tuple[str, str]:
+                     written: object = None) -> tuple[str, str]:
     """The tokens of the source and the target language, for a model of many: those asked for, else those that
     tokenizer_config.json names, or the token that the model must write first; else English and French.
 
@@ -73,7 +73,7 @@ def languages_of(tokenizer_config: Mapping[str, object], *called: str) -> list[s
     named += [match.groups() for one in called
               if (match := re.search(r"opus-mt(?:-tc)?(?:-big)?-([a-z]+)-([a-z]+)$", one))]
     for pair in named:
-        names = [NAMES.get(code) or language(code) if isinstance(code, str) else None for code in pair]
-        if all(names):
+        names = [name for code in pair if isinstance(code, str) and (name := NAMES.get(code) or language(code))]
+        if len(names) == len(pair):
             return names
     return None

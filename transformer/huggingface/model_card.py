@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from transformer.huggingface.folder import NEUTRAL
 from transformer.settings.config import ModelConfig
@@ -17,7 +18,7 @@ def not_used(config: Mapping[str, object]) -> list[str]:
     return [f"{key} {value}" if isinstance(value, int | float) else key for key, value in unused.items()]
 
 
-def import_card(name: str, config: ModelConfig, about: Mapping[str, object], *, parameters: int) -> str:
+def import_card(name: str, config: ModelConfig, about: Mapping[str, Any], *, parameters: int) -> str:
     """Markdown for README.md."""
     layers = " and ".join(f"{count} {stack} layers" for stack, count in config.stacks.items())
     sentences = [f"{TASKS[config.task].model}.", HEADS.get(config.head or "", "")]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pydantic import ValidationError
 from torch import Tensor
@@ -14,6 +15,7 @@ from transformer.settings.config import ModelConfig
 
 Names = Mapping[str, object]  # of the weights that a folder has
 Take = Callable[..., Tensor]
+Modules = Mapping[str, str] | Mapping[str | tuple[str, ...], str]  # our name, or several -> theirs
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,9 @@ class Part:
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of each of their tensors."""
-        each = isinstance(self.shape[0], tuple)
-        return {name: self.shape[at] if each else self.shape for at, name in enumerate(self.theirs)}
+        each = [one for one in self.shape if isinstance(one, tuple)]
+        whole = tuple(one for one in self.shape if isinstance(one, int))
+        return {name: each[at] if each else whole for at, name in enumerate(self.theirs)}
 
     __repr__ = brief
 
@@ -53,7 +56,7 @@ class Plan:
     __repr__ = brief
 
 
-def checked(**settings: object) -> ModelConfig:
+def checked(**settings: Any) -> ModelConfig:
     """A configuration of ours. Raises Refused with the first thing that is wrong."""
     try:
         return ModelConfig(tie_embeddings=False, unk_id=None, **settings)
@@ -83,7 +86,7 @@ def one_after_another(at: int, outputs: Sequence[int]) -> Take:
     return rows(sum(outputs[:at]), outputs[at])
 
 
-def parts_of(config: ModelConfig, modules: Mapping[str | tuple[str, ...], str], *,
+def parts_of(config: ModelConfig, modules: Modules, *,
              joined: Callable[[int, Sequence[int]], Take] = one_after_another,
              is_transposed: bool = False) -> dict[str, Part]:
     """Weights and biases of linear maps, norms and tables that both models have, with the shapes of ours.
@@ -113,8 +116,7 @@ def _transposed(take: Take) -> Take:
     return lambda tensor: take(tensor.t())
 
 
-def in_layers(stack: str, block: str, modules: Mapping[str | tuple[str, ...], str]) -> dict[
-        str | tuple[str, ...], str]:
+def in_layers(stack: str, block: str, modules: Modules) -> dict[str | tuple[str, ...], str]:
     """Modules of every layer of a stack, for `parts_of`; block: their name of a layer, with {} for its number."""
     def full(ours: str) -> str:
         return f"{stack}.layers.{{}}.{ours}"

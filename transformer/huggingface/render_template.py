@@ -7,9 +7,12 @@ A template is a program of somebody unknown, so it runs in Jinja's sandbox, with
 import json
 import sys
 from datetime import datetime
+from typing import Any
 
 import jinja2
-from jinja2.ext import Extension
+from jinja2.ext import Extension, loopcontrols
+from jinja2.nodes import Node, Scope
+from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 MEMORY, OUTPUT = 2**28, 2**16  # bytes
@@ -20,10 +23,10 @@ class Generation(Extension):
 
     tags = {"generation"}  # noqa: RUF012 - as Jinja has it
 
-    def parse(self, parser: jinja2.parser.Parser) -> jinja2.nodes.Node:
+    def parse(self, parser: Parser) -> Node:
         line = next(parser.stream).lineno
         body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
-        return jinja2.nodes.Scope(body, lineno=line)
+        return Scope(body, lineno=line)
 
 
 class Namespace(jinja2.utils.Namespace):
@@ -46,7 +49,7 @@ class Dict:
     def __call__(self, *values: object, **named: object) -> dict:
         return dict(*values, **named)
 
-    def fromkeys(self, *values: object) -> dict:
+    def fromkeys(self, *values: Any) -> dict:
         """`dict.fromkeys`."""
         return dict.fromkeys(*values)
 
@@ -68,7 +71,7 @@ def _refuse(why: str) -> None:
 def rendered(template: str, *, question: str, tokens: dict[str, str]) -> str:
     """The text for one question; tokens: special ones, by the names that a template has for them."""
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True,
-                                                extensions=[Generation, jinja2.ext.loopcontrols])
+                                                extensions=[Generation, loopcontrols])
     environment.filters["tojson"] = _tojson
     environment.globals |= {"raise_exception": _refuse, "dict": Dict(), "namespace": Namespace,
                             "strftime_now": lambda form: datetime.now().strftime(form)}

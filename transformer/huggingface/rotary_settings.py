@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from math import log, sqrt
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -58,7 +58,7 @@ def rotary_of(config: ConfigJson, *, width: int, longest: int, base: float = 10_
     return build_rotary(**settings)
 
 
-def build_rotary(**settings: object) -> Rotary:
+def build_rotary(**settings: Any) -> Rotary:
     """Rotary positions of ours. Raises Refused with the first thing that is wrong."""
     try:
         return Rotary(**settings)
@@ -66,7 +66,7 @@ def build_rotary(**settings: object) -> Rotary:
         raise Refused(wrong(error)) from None
 
 
-def rope_settings(config: ConfigJson) -> Mapping[str, object]:
+def rope_settings(config: ConfigJson) -> Mapping[str, Any]:
     """rope_parameters, or rope_scaling as older files spell it; {} if there is neither. Raises Refused."""
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     if not isinstance(rope, dict):

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
 import orjson
 
@@ -19,9 +20,9 @@ from transformer.text.huggingface_tokenizers import (
     read_object,
     spelled_size,
 )
-from transformer.text.tokenizer import Tokenizer, load
+from transformer.text.tokenizer import TokenizerFile, load
 
-TokenizerChoice = tuple[Tokenizer | None, Tokenizer | None, dict[str, object], str | None]
+TokenizerChoice = tuple[TokenizerFile | None, TokenizerFile | None, Mapping[str, int | None], str | None]
 Languages = tuple[str, str] | None
 NOTHING: Mapping[str, object] = MappingProxyType({})
 
@@ -90,9 +91,8 @@ def _m2m100(folder: Path, config: Mapping[str, object], model: ModelConfig, lang
     read, spoken = chosen_languages(codes, settings, asked=languages, written=forced)
     about = {"pieces": pieces | codes, "begins": codes[read],
              "cut_out": [token for token in ("<s>", "</s>", "<unk>", "<pad>") if token in pieces] + list(codes)}
-    special = {"pad_id": model.pad_id, "bos_id": model.bos_id, "eos_id": model.eos_id}
-    source, target = (MarianTokenizer(cut, orjson.dumps(about), begins=begins, **special)
-                      for begins in (None, codes[spoken]))
+    source, target = (MarianTokenizer(cut, orjson.dumps(about), begins=begins, pad_id=model.pad_id,
+                                      bos_id=model.bos_id, eos_id=model.eos_id) for begins in (None, codes[spoken]))
     return target, source, {"unk_id": source.unk_id, "forced_bos_id": codes[spoken]}, None
 
 
@@ -118,7 +118,7 @@ def of_content(content: bytes, model: ModelConfig, *, name: str, config: Mapping
     """`tokenizers_of` a tokenizer.json; said: the tokenizer_config.json beside it."""
     about = read_object(content, "tokenizer.json")
     content = _without_spare(name, about, model) or content
-    inner = about.get("model") if isinstance(about.get("model"), dict) else {}
+    inner = found if isinstance(found := about.get("model"), dict) else {}
     unk_id = _unknown(inner, model)
     settings = {"unk_id": unk_id, "eos_id": model.eos_id}
     forced = config.get("forced_bos_token_id")
@@ -134,7 +134,7 @@ def of_content(content: bytes, model: ModelConfig, *, name: str, config: Mapping
         tokenizer = _Kept(content)
         return tokenizer, tokenizer, settings, "ids are shown until the tokenizers package is installed"
 
-    def made(side: str) -> HuggingFaceTokenizer:
+    def made(side: Literal["text", "source", "target"]) -> HuggingFaceTokenizer:
         return HuggingFaceTokenizer(content, side=side, first_id=forced if type(forced) is int else None,
                                     unk_id=unk_id, eos_id=settings["eos_id"], **special)
 

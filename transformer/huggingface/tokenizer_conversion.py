@@ -110,4 +110,4 @@ def _check(path: Path) -> None:
     if longest > LONGEST_PIECE * (4 if path.suffix == ".txt" else 1):
         raise ValueError(f"{path.name} has a piece of {longest:,} characters, at most {LONGEST_PIECE:,}")
     if path.suffix == ".model" and sum(len(piece) ** 2 for piece in pieces) > MOST_MERGED:
-        merges(dict.fromkeys(pieces, 0.0))  # transformers will compute them; too many are refused here
+        merges({str(piece): 0.0 for piece in pieces})  # transformers will compute them; too many are refused here

@@ -34,6 +34,19 @@ class Piece(NamedTuple):
     unknown: bool
 
 
+class TokenizerFile(Protocol):
+    """What a checkpoint can store."""
+
+    kind: str
+    standardise: bool
+    vocab_size: int
+    digest: str
+
+    def save(self, path: Path) -> None:
+        """Write the tokenizer's file."""
+        ...
+
+
 class Tokenizer(Protocol):
     """The interface of tokenizers for models, pages and the command line."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from torch import Tensor
 
 from transformer.huggingface.config_json import ConfigJson
-from transformer.huggingface.plan import Names, Part, Plan, Take, checked, one_after_another, parts_of, present
+from transformer.huggingface.plan import Modules, Names, Part, Plan, Take, checked, one_after_another, parts_of, present
 from transformer.settings.config import ModelConfig
 
 QKV = ("attention.q_proj", "attention.k_proj", "attention.v_proj")
@@ -23,7 +23,7 @@ def decoder_config(config: ConfigJson, ends: Mapping[str, int | None], vocab: in
         "end_ids": known.end_ids(vocab), **settings})
 
 
-def decoder_plan(config: ConfigJson, names: Names, ours: ModelConfig, modules: Mapping[str | tuple[str, ...], str], *,
+def decoder_plan(config: ConfigJson, names: Names, ours: ModelConfig, modules: Modules, *,
                  tokens: str, is_tied: bool, spare: str, joined: Callable[[int, Sequence[int]], Take] =
                  one_after_another, parts: Mapping[str, Part] | None = None,
                  constants: Mapping[str, Tensor] | None = None) -> Plan:

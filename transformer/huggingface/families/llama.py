@@ -13,7 +13,7 @@ from torch import Tensor
 from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.families.decoder import QKV, decoder_config, decoder_plan
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.plan import Names, Part, Plan, in_layers, inside, parts_of, shapes_of
+from transformer.huggingface.plan import Modules, Names, Part, Plan, in_layers, inside, parts_of, shapes_of
 from transformer.huggingface.rotary_settings import reach, rope_settings, rotary_of
 from transformer.settings.config import ModelConfig, Rotary
 
@@ -26,8 +26,8 @@ LAYER = {
     **{one: f"self_attn.{one.removeprefix('attention.')}" for one in QKV}, "attention.out_proj": "self_attn.o_proj",
     "attention.q_norm": "self_attn.q_norm", "attention.k_norm": "self_attn.k_norm",
     "feed_forward.gate": "mlp.gate_proj", "feed_forward.up": "mlp.up_proj", "feed_forward.down": "mlp.down_proj"}
-FUSED = {QKV: "self_attn.qkv_proj", ("feed_forward.gate", "feed_forward.up"): "mlp.gate_up_proj",
-         "attention.out_proj": "self_attn.o_proj", "feed_forward.down": "mlp.down_proj"}  # Phi-3's
+FUSED: Modules = {QKV: "self_attn.qkv_proj", ("feed_forward.gate", "feed_forward.up"): "mlp.gate_up_proj",
+                  "attention.out_proj": "self_attn.o_proj", "feed_forward.down": "mlp.down_proj"}  # Phi-3's
 NORMS = {
     "pre": {"attention_norm": "input_layernorm", "feed_forward_norm": "post_attention_layernorm"},
     "output": {"attention_out_norm": "post_attention_layernorm", "feed_forward_out_norm": "post_feedforward_layernorm"},
