@@ -19,7 +19,7 @@ from transformer.inference.reading import Reading
 from transformer.inference.recompute import scoring
 from transformer.inference.word_attention import Words
 from transformer.model.attention import PLAIN, Scoring
-from transformer.settings.config import ModelConfig
+from transformer.settings.config import Kind, ModelConfig
 from ui import figures
 from ui.choices.head import origin
 from ui.components.attention_view import WHOLE_PAGE, cells_of
@@ -171,7 +171,7 @@ def window_said(config: ModelConfig, kind: str, layer: int) -> str:
     return f"**Layer {layer} has a window**: each token sees {seen} (Beltagy et al. 2020, section 3.1)."
 
 
-def _show_positions(page: str, source: AttentionSource, kind: str, *, dark: bool) -> None:
+def _show_positions(page: str, source: AttentionSource, kind: Kind, *, dark: bool) -> None:
     side = "src" if kind in ("encoder", "cross") else "tgt"
     tokens = token_labels(source, kind)[1]
     model = _model_of(source).model
