@@ -45,8 +45,8 @@ bar = st.container(key=f"{PAGE}_bar", horizontal=True, gap="small", vertical_ali
 if presenting(PAGE):  # one line has them all; the other stays, empty, so that what is below it is not drawn anew
     bar = top
 with top:
-    part = st.selectbox("Part", list(PARTS), key=f"{PAGE}_part", format_func=PARTS.get, width=210, filter_mode=None,
-                        persist_state="session", label_visibility="collapsed")
+    part = st.selectbox("Part", list(PARTS), key=f"{PAGE}_part", format_func=PARTS.__getitem__, width=210,
+                        filter_mode=None, persist_state="session", label_visibility="collapsed")
     stepping = st.container(key=f"{PAGE}_stepping", horizontal=True, gap="xsmall", vertical_alignment="center",
                         width="content")
 with bar, st.container(key=f"{PAGE}_settings", horizontal=True, gap="small", vertical_alignment="center",
@@ -71,7 +71,7 @@ with sets:
 words = hand.settings.words
 query, key = place("query", len(words)), place("key", len(words))
 names = [figures.plain_label(word) for word in words]
-tasks = exercises(hand) if part == "exercise" else {}
+tasks, step = exercises(hand) if part == "exercise" else {}, ALL
 if part in ("steps", "exercise", "slips"):
     with bar:
         choose_word("query", "Query", "the word that looks", names)
@@ -79,13 +79,13 @@ if part in ("steps", "exercise", "slips"):
             choose_word("key", "Key", "the word looked at", names)
             step = choose_step(stepping, list(NAMES), all_of_them=not presenting(PAGE))
         elif part == "exercise":
-            st.segmented_control("Fill in", list(FILLS), key=f"{PAGE}_fill", required=True, format_func=FILLS.get,
-                                 persist_state="session", label_visibility="collapsed")
+            st.segmented_control("Fill in", list(FILLS), key=f"{PAGE}_fill", required=True, persist_state="session",
+                                 format_func=FILLS.__getitem__, label_visibility="collapsed")
             step = choose_step(stepping, list(tasks), all_of_them=False)
 
 first = 0
 if part in ("steps", "exercise"):
-    longest = longest_side(hand.settings, step) if part == "steps" else tasks[step].longest
+    longest = longest_side(hand.settings, step) if part == "steps" else tasks[int(step)].longest
     with bar if step == ALL else top:  # while all steps scroll, the chooser stays in sight
         first = choose_window(longest)
 
@@ -94,7 +94,7 @@ if part == "steps":
 elif part == "exercise":
     whole, tasks = st.session_state[f"{PAGE}_fill"] == "matrix", exercises(hand, first)
     with st.container(key=f"{PAGE}_work"):
-        show_exercise(hand, tasks[step], query=query, whole=whole)
+        show_exercise(hand, tasks[int(step)], query=query, whole=whole)
     with st.container(key=f"{PAGE}_sheet_settings"), st.popover("A worksheet to print", icon=":material/print:"):
         state = st.session_state
         state[f"{PAGE}_sheet"] = [one for one in state[f"{PAGE}_sheet"] if one in tasks]

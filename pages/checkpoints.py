@@ -24,11 +24,12 @@ dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 show_title(PAGE, "Checkpoints")
 with settings(PAGE):
-    view = st.segmented_control("What to see", list(VIEWS), format_func=VIEWS.get, key=f"{PAGE}_view", required=True,
-                                   label_visibility="collapsed")
-    if view != "add":
-        entry = choose_entry(PAGE, more=is_best)
-if view == "card":
+    view = st.segmented_control("What to see", list(VIEWS), format_func=VIEWS.__getitem__, key=f"{PAGE}_view",
+                                required=True, label_visibility="collapsed")
+    entry = choose_entry(PAGE, more=is_best) if view != "add" else None
+if entry is None:
+    show_add(PAGE)
+elif view == "card":
     with settings(PAGE, "list"):
         show_list(entry.about.id)
     show_card(PAGE, entry, dark=dark)
@@ -40,6 +41,4 @@ elif view == "test":
     show_trial(PAGE, open_entry(entry))
 elif view == "compare":
     show_compare(PAGE, entry, dark=dark)
-else:
-    show_add(PAGE)
 leave_at(PAGE, FIELDS, checkpoint=st.session_state.get(f"{PAGE}_checkpoint"))

@@ -32,9 +32,9 @@ with st.container(key=f"{PAGE}_picture"):
         show_sinusoids(sets, dark=dark)
     elif view == "Rotary":
         show_rotary(sets, dark=dark)
-    elif view == "Trained":
+    elif ckpt is not None and view == "Trained":
         show_checkpoint(ckpt, sets, dark=dark)
-    else:
+    elif ckpt is not None:
         show_left_out(ckpt, dark=dark)
 with settings(PAGE, "why"):
     st.markdown(with_terms("Attention by itself ignores the order of tokens: shuffle the keys, and every query gets "

@@ -31,7 +31,8 @@ from ui.views.translate.translations import written_text
 PAGE = "translate"
 OPENING = OPENINGS["translation"]
 EXAMPLES = [example.text for example in OPENING.examples]
-FIELDS = {**step_fields(example=EXAMPLES[0], **OPENING.selection), **beam.FIELDS, **two_steps.FIELDS}
+FIELDS = {**step_fields(example=EXAMPLES[0], temperature=OPENING.temperature, **OPENING.selection), **beam.FIELDS,
+          **two_steps.FIELDS}
 
 
 def examples_of(ckpt: Checkpoint) -> list[str]:

@@ -33,7 +33,7 @@ def examples_of(about: Description | None) -> list[str]:
     return [*MODERN, *filter(None, [about.meta.get("chat")])]
 
 
-def opening_of(ckpt: Checkpoint) -> int:
+def opening_of(ckpt: Checkpoint) -> int | None:
     """How many tokens are there when a text opens; what a language model of everything writes is stepped."""
     return OPENING.ahead if examples_of(ckpt.description) == EXAMPLES else 0
 

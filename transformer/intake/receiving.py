@@ -48,7 +48,7 @@ STALE = 3_600  # seconds until the remains of a killed process are removed
 TEXTS = ("a", "I am cold.", " Ça va ?\n🙂 ", "x" * 300)  # a tokenizer that fails on these fails on ordinary ones
 RESERVED = {"corpora", "best"}  # names that the app and runs use in the same folders
 Sent = Path | BinaryIO
-Watch = Callable[[float], None]
+Watch = Callable[[float], object]
 
 
 def take_in(sent: Sent | Sequence[tuple[str, Sent]], root: Path, *, name: str | None = None, ids: bool = False,

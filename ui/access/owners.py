@@ -91,7 +91,8 @@ def refusal(visitor: Visitor, action: Action, thing: Thing | None = None) -> str
     raise AssertionError(f"nothing is decided about {action!r}")
 
 
-def _not_theirs(visitor: Visitor, action: str, thing: Thing) -> str | None:
+def _not_theirs(visitor: Visitor, action: str, thing: Thing | None) -> str | None:
+    assert thing is not None
     if thing.owner is None:
         return f"only the teacher can {action} this {thing.what}" if visitor.shared else None
     return None if thing.owner in (visitor.owner, visitor.before) else (

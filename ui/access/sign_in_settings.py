@@ -186,6 +186,13 @@ def current() -> SignIn | None:
     return settings
 
 
+def in_force() -> SignIn:
+    """The same, on a server that began with a file."""
+    settings = current()
+    assert settings is not None
+    return settings
+
+
 def _stamp() -> object:
     try:
         file = path().stat()

@@ -12,13 +12,13 @@ from ui import figures
 from ui.page.link import CHOSEN, end_page
 from ui.page.pages import PAGES
 from ui.page.plain_text import code_text, end_of, say_error
-from ui.state.caches import Entry, along_the_way, described, entries, opened
+from ui.state.caches import Entry, Unopened, along_the_way, described, entries, opened
 
 WHICH = "Which model this page shows"
 
 
 def choose_checkpoint(page: str, fits: Callable[[Description], bool] | None = None, *, help: str = WHICH,
-                      beside: Callable[[Checkpoint], None] | None = None) -> Checkpoint:
+                      beside: Callable[[Checkpoint], object] | None = None) -> Checkpoint:
     """The picker of a page's checkpoint, at the same place in the bar of every page; returns the one picked, with its
     weights. fits: as for `pick_entry`; beside: draws what else stands in the picker's box."""
     messages = st.container()  # outside the box, which is closed
@@ -99,12 +99,12 @@ def pick_entry(page: str, fits: Callable[[Description], bool] | None = None, *, 
                                 on_change=partial(_remember, key) if name == "checkpoint" else None)]
 
 
-def _options(everything: Sequence[Entry], fits: Callable[[Description], bool], wanted: str | None,
+def _options(everything: Sequence[Entry | Unopened], fits: Callable[[Description], bool], wanted: str | None,
              more: Callable[[Entry], bool] | None) -> dict[str, Entry]:
     """The entries that can be chosen, by id; a copy does not replace what came with the app."""
     options: dict[str, Entry] = {}
     for entry in everything:
-        if entry.about and fits(entry.about):
+        if isinstance(entry, Entry) and fits(entry.about):
             options.setdefault(entry.about.id, entry)
     if more or (wanted is not None and wanted not in options):
         for entry in along_the_way():
@@ -125,7 +125,8 @@ def _remember(key: str) -> None:
     st.session_state[CHOSEN] = st.session_state[key]
 
 
-def _explain_missing(page: str, key: str, options: Mapping[str, Entry], everything: Sequence[Entry]) -> None:
+def _explain_missing(page: str, key: str, options: Mapping[str, Entry],
+                     everything: Sequence[Entry | Unopened]) -> None:
     """Says why the checkpoint of a link cannot be shown, and offers one that can."""
     wanted = st.session_state[key]
     changed = [id for id in options if id.partition("@")[0] == wanted.partition("@")[0]]

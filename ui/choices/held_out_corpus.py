@@ -79,8 +79,9 @@ def choose_size(label: str, key: str, sizes: dict[int, str]) -> int:
     """Draws the chooser of one of `sizes_of` and returns the size."""
     if st.session_state[key] not in sizes:
         st.session_state[key] = max(sizes)
-    return st.segmented_control(label, list(sizes), key=key, required=True, persist_state="session",
-                                format_func=sizes.get)
+    st.segmented_control(label, list(sizes), key=key, required=True, persist_state="session",
+                         format_func=sizes.__getitem__)
+    return st.session_state[key]
 
 
 def split_of(name: str) -> str:

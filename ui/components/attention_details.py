@@ -2,6 +2,7 @@
 
 import io
 from functools import partial
+from typing import Any
 
 import numpy as np
 import orjson
@@ -12,11 +13,13 @@ from transformer.attention_view.message import MODEL, Selection, about, token_la
 from transformer.attention_view.offline_page import page as offline_page
 from transformer.attention_view.selected import in_words
 from transformer.attention_view.window import window
-from transformer.inference.decoding import GREEDY, Sampling
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.inference.decoding import GREEDY, Sampling, Step
+from transformer.inference.reading import Reading
 from transformer.inference.recompute import scoring
 from transformer.inference.word_attention import Words
 from transformer.model.attention import PLAIN, Scoring
-from transformer.settings.config import ModelConfig
+from transformer.settings.config import Kind, ModelConfig
 from ui import figures
 from ui.choices.head import origin
 from ui.components.attention_view import WHOLE_PAGE, cells_of
@@ -37,7 +40,13 @@ DETAILS = {"Mask": "The mask", "Positions": "Positions", "Numbers": "All numbers
 
 def source_line(source: AttentionSource) -> str:
     """What every figure says of where it comes from."""
-    return origin(source.ckpt)
+    return origin(_model_of(source))
+
+
+def _model_of(source: AttentionSource) -> Checkpoint:
+    """The checkpoint, which whatever a page draws has."""
+    assert source.ckpt is not None
+    return source.ckpt
 
 
 def explain(page: str, source: AttentionSource, selection: Selection) -> None:
@@ -77,7 +86,7 @@ def offer_files(page: str, source: AttentionSource, selection: Selection, sampli
     source, selection = in_words(source, selection)
     cells = cells_of(source)
     words = "-words" if selection.tokens == "words" else ""
-    name = f"{source.ckpt.id}-{selection.kind}-layer{selection.layer}-head{selection.head}{words}"
+    name = f"{_model_of(source).id}-{selection.kind}-layer{selection.layer}-head{selection.head}{words}"
     with st.container(horizontal=True):
         st.download_button("Save as a page", partial(_page, window(source, selection.start), selection, sampling),
                            f"{name}.html", "text/html", key=f"{page}_save_page", icon=":material/html:",
@@ -95,12 +104,13 @@ def _page(source: AttentionSource, selection: Selection, sampling: Sampling) -> 
 
 
 def _npz(source: AttentionSource) -> bytes:
-    words = isinstance(source, Words)
-    pieces = {"pieces": {kind: source.pieces(kind) for kind in source.kinds}} if words else {}
-    arrays = {"about": np.array(orjson.dumps(about(source) | pieces).decode())}
+    assert isinstance(source, Step | Reading | Words)  # what pages draw
+    pieces = {"pieces": {kind: source.pieces(kind) for kind in source.kinds}} if isinstance(source, Words) else {}
+    arrays: dict[str, Any] = {"about": np.array(orjson.dumps(about(source) | pieces).decode())}
     for kind in source.kinds:
         queries, keys = source.axes(kind)
-        more = (f"{kind}_hidden", source.hidden(kind)) if words else (f"{kind}_scores", source.scores[kind])
+        more = ((f"{kind}_hidden", source.hidden(kind)) if isinstance(source, Words) else
+                (f"{kind}_scores", source.scores[kind]))
         arrays |= {f"{kind}_weights": weights(source, kind).numpy(), more[0]: more[1].numpy(),
                    f"{kind}_mask": source.mask(kind).numpy(), f"{kind}_queries": np.array(queries),
                    f"{kind}_keys": np.array(keys)}
@@ -120,7 +130,7 @@ def show_details(page: str, source: AttentionSource, selection: Selection, head:
     layer = selection.layer if selection.of in ("head", "mean_heads") else None
     mask, origin_line = source.mask(kind, layer).numpy(), source_line(source)
     chosen = st.pills("More about this attention", list(DETAILS), key=f"{page}_details", persist_state="session",
-                      label_visibility="collapsed", format_func=DETAILS.get)
+                      label_visibility="collapsed", format_func=DETAILS.__getitem__)
     if chosen == "Mask":
         part, rows, columns = mask[-MOST_MASK:, -MOST_MASK:], queries[-MOST_MASK:], keys[-MOST_MASK:]
         title = f"Who may look at whom: {kind}" + (f", last {MOST_MASK} tokens" if part.size < mask.size else "")
@@ -154,17 +164,17 @@ def show_details(page: str, source: AttentionSource, selection: Selection, head:
 
 def window_said(config: ModelConfig, kind: str, layer: int) -> str:
     """What the window of a layer lets a token see; empty where it has none."""
-    if kind == "cross" or not config.has_window(layer):
+    if kind == "cross" or config.window is None or not config.has_window(layer):
         return ""
     seen = (f"the last {config.window:,} tokens, itself included" if kind == "decoder" else
             f"at most {config.window - 1:,} tokens to each side")
     return f"**Layer {layer} has a window**: each token sees {seen} (Beltagy et al. 2020, section 3.1)."
 
 
-def _show_positions(page: str, source: AttentionSource, kind: str, *, dark: bool) -> None:
+def _show_positions(page: str, source: AttentionSource, kind: Kind, *, dark: bool) -> None:
     side = "src" if kind in ("encoder", "cross") else "tgt"
     tokens = token_labels(source, kind)[1]
-    model = source.ckpt.model
+    model = _model_of(source).model
     what = figures.markdown_text(model.positions.describe(model.config))
     pictures = model.position_pictures(len(tokens), side=side)
     if not pictures:

@@ -4,14 +4,17 @@ The state of the step view, `<page>_screen`, has `move` (the step that presses a
 the way), `selection`, `choose` (a class, or a branch), `what_if` (a change at a cell or a head) and `film`.
 """
 
+from collections import UserDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
+from typing import Any, TypeGuard
 
 import numpy as np
 import streamlit as st
 
 from transformer.analysis.carried import Carried
+from transformer.analysis.neurons import Stack
 from transformer.attention_view.heads import AttentionSource, Head, Pooled, shape
 from transformer.attention_view.message import Selection, StepView, head_of, live, path_of, whole
 from transformer.attention_view.model_message import model_message
@@ -42,7 +45,7 @@ _step_view = component("step_view", JS / "step_view.js", BONES)
 _attention_view = component("attention_view", JS / "view.js", '<div class="attention-view"></div>')
 
 
-def selection_fields(prefix: str = "", **first: object) -> dict[str, Field]:
+def selection_fields(prefix: str = "", **first: Any) -> dict[str, Field]:
     """The selection as fields of a link; first: those that begin with other values than elsewhere."""
     return {f"{prefix}{name}": Field(first.get(name), lambda value: value[:LONGEST], partial(selection_param, name))
             for name in SELECTION}
@@ -62,7 +65,7 @@ def _selection_in_range(page: str, source: AttentionSource, *, newest: bool) -> 
     return selection, drawn
 
 
-def selection_param(name: str, value: object) -> str | None:
+def selection_param(name: str, value: Any) -> str | None:
     """One part of the selection as a link writes it; None where it has its default."""
     if value is None or (name in CHOICES and value == CHOICES[name][0]):
         return None
@@ -100,10 +103,10 @@ def show_step_view(page: str, source: AttentionSource, step_view: StepView, *, d
     head = head_of(drawn, selection)
     if describe:
         step_view = replace(step_view, said=describe(selection, head))
-    films = tip is not None and cells_of(tip) <= WHOLE_PAGE
+    filmed = tip if tip is not None and cells_of(tip) <= WHOLE_PAGE else None
     wants_film = state.pop(f"{page}_film", False)
-    film = whole(tip, selection, path=path_of(tip, sampling)) if films and wants_film else None
-    header = step_view.sent() | {"hide": bool(state.get(f"{page}_hide")), "films": films,
+    film = whole(filmed, selection, path=path_of(filmed, sampling)) if filmed is not None and wants_film else None
+    header = step_view.sent() | {"hide": bool(state.get(f"{page}_hide")), "films": filmed is not None,
                                  "changes": on_change is not None}
     if state.get(WALL):  # on which nobody steps
         header |= {"steps": None, "plays": 0, "films": False, "changes": False}
@@ -125,7 +128,7 @@ def _key(page: str) -> str:
 
 def _message(page: str, source: AttentionSource, selection: Selection, head: Head, *, dark: bool, newest: bool,
              coming: Sequence[tuple[str, str]] = (), more: Mapping[str, np.ndarray] | None = None,
-             **header: object) -> bytes:
+             **header: Any) -> bytes:
     """What the script draws. coming and more: as `live` takes them; header: more fields of the header."""
     state = st.session_state
     coming = coming if selection.tokens != "words" and selection.special == "shown" else ()
@@ -140,14 +143,16 @@ def _message(page: str, source: AttentionSource, selection: Selection, head: Hea
                      header.get("step_view", {}).get("said", ""))
     of_model, arrays = model_message(drawn, selection, pooled=before, before=carried_of(page))
     return live(drawn, selection, pooled, head=head, dark=dark, newest=ends, large=presenting(page), coming=coming,
-                answered=state.get(f"{page}_selection_answered", 0), more=(more or {}) | arrays, **of_model, **header)
+                answered=state.get(f"{page}_selection_answered", 0), more={**(more or {}), **arrays}, **of_model,
+                **header)
 
 
-class EncoderOnly(dict):
+class EncoderOnly(UserDict[Stack, Carried]):
     """Keeps the encoder's part, which is the same at each step; the decoder's has a copy of all keys and values."""
 
-    def update(self, parts: Mapping[str, Carried]) -> None:
-        super().update({name: part for name, part in parts.items() if name == "encoder"})
+    def __setitem__(self, stack: Stack, part: Carried) -> None:
+        if stack == "encoder":
+            super().__setitem__(stack, part)
 
 
 def carried_of(page: str) -> EncoderOnly:
@@ -155,7 +160,7 @@ def carried_of(page: str) -> EncoderOnly:
     return st.session_state.setdefault(f"{page}_carried", EncoderOnly())
 
 
-def _for_room(header: Mapping[str, object]) -> dict[str, object]:
+def _for_room(header: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a step view that those see who do not step."""
     if "step_view" not in header:
         return {}
@@ -220,7 +225,7 @@ def _take_selection(page: str, key: str) -> None:
     state[CELL_CHOSEN] = selection.get("pair") is not None and state.get(CELL_ASKED) == page
 
 
-def _are_counts(sent: object, *names: str) -> bool:
+def _are_counts(sent: object, *names: str) -> TypeGuard[Mapping[str, Any]]:
     """Whether these fields of a message are whole numbers that a browser counts to."""
     return isinstance(sent, Mapping) and all(
         isinstance(sent.get(name), int) and 0 <= sent[name] < 10 ** 9 for name in names)

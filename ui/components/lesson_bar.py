@@ -1,6 +1,7 @@
 """The bar of a lesson and the offer of the tour, mounted as components, and what they send."""
 
 from collections.abc import Callable, Mapping
+from typing import TypeGuard
 
 import streamlit as st
 
@@ -40,5 +41,5 @@ def mount_offer(message: dict[str, object], on_start: Callable[[int], None]) -> 
     _offer(key=OFFER, data=message, on_start_change=started)
 
 
-def _whole(value: object) -> bool:
+def _whole(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value and 0 <= value < 10 ** 9

@@ -1,6 +1,7 @@
 """The curves of a positional encoding, on the page of positions and beside the attention of every step."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -11,7 +12,7 @@ from ui.state.caches import chart
 
 
 def show_positions(encoding: np.ndarray, dims: Sequence[int], *, key: str, column: str = "dim",
-                   tokens: Sequence[str] | None = None, page: str | None = None, **options: object) -> None:
+                   tokens: Sequence[str] | None = None, page: str | None = None, **options: Any) -> None:
     """Dimensions of an encoding (positions, d_model); the options are those of `figures.position_curves`.
     page: on which it is enlarged while presenting."""
     places = len(encoding)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-import streamlit as st
+from streamlit.components import v2
 
 from transformer.attention_view.script_bundle import script
 from transformer.basics.design import FONT
@@ -41,7 +41,7 @@ scripts: dict[str, bytes] = {}  # name with a hash -> what is served under it
 def component(name: str, entry: Path, html: str) -> Callable:
     """A Streamlit component whose script is a module and all that it imports."""
     text = LEADS.format(name=_keep(name, script(entry, _address))) if os.environ.get(SERVED) else script(entry)
-    return st.components.v2.component(name, html=html, js=f"// {name}\n{text}")  # one line might be taken for a path
+    return v2.component(name, html=html, js=f"// {name}\n{text}")  # one line might be taken for a path
 
 
 def kept_script(name: str, entry: Path) -> str:

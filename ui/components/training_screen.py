@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from math import isfinite
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import streamlit as st
@@ -19,7 +20,6 @@ from transformer.basics.formatting import shorten
 from transformer.checkpoints.openings import OPENINGS
 from transformer.jobs import run_files
 from transformer.measures.catalogue import BY_NAME
-from transformer.settings.config import Kind
 from transformer.settings.quick_tasks import QUICK
 from transformer.text.corpus_catalogue import find_source, published_loss
 from transformer.training.forming import Forming, Pinned
@@ -56,7 +56,7 @@ def draw_screen(prefix: str, folder: Path, forming: Forming | None, *, dark: boo
     through all steps once by itself; says: how far it is; beside: other runs, whose curves are drawn with its own."""
     state = st.session_state
     selection = selection_in_range(prefix, forming, folder) if forming else None
-    message, arrays, lower = _forming(prefix, folder, forming, selection) if forming else ({}, {}, set())
+    message, arrays, lower = _forming(prefix, folder, forming, selection) if forming and selection else ({}, {}, set())
     curves, sent = None, None
     if (folder / "metrics.jsonl").is_file() or beside:
         key = f"{prefix}_loss"
@@ -111,7 +111,8 @@ def _telling(forming: Forming, folder: Path) -> tuple[str | None, int | None, in
     quick = QUICK.get(str(_corpus(folder)))
     wanted = quick.measure if quick else None if (folder / "manifest.json").is_file() else "alignment"
     about = [event for event in events if event["measure"] == wanted]
-    if chosen := max(about, key=lambda event: event["value"] or 0.0, default=None):
+    chosen = max(about, key=lambda event: event["value"] or 0.0, default=None)
+    if chosen and chosen["kind"] and chosen["measure"]:
         return chosen["kind"], chosen["layer"], chosen["head"], _told_by(forming, chosen["kind"], chosen["measure"])
     if quick:
         return quick.kind, None, None, _told_by(forming, quick.kind, quick.measure)
@@ -146,7 +147,7 @@ def _forming(prefix: str, folder: Path, forming: Forming, selection: FormingSele
     name = f"{selection.sentence}/{selection.kind}"
     if selection != state.get(f"{prefix}_forming_reported"):  # not the reader's doing there: an address, or a range
         state[f"{prefix}_forming_given"] = state.get(f"{prefix}_forming_given", 0) + 1
-    sent = state.get(f"{prefix}_forming_sent")
+    sent: dict[str, Any] | None = state.get(f"{prefix}_forming_sent")
     if sent is None or sent["of"] != version:
         sent = {"of": version}
     new = [at for at, step in enumerate(forming.steps) if step not in sent.get(name, ())]
@@ -166,7 +167,7 @@ def _forming(prefix: str, folder: Path, forming: Forming, selection: FormingSele
     }, arrays, {f"cells/{name}"} if selection.kind == "decoder" and new else set()
 
 
-def _measures(kind: Kind, rows: Mapping[str, float]) -> list[dict[str, object]]:
+def _measures(kind: str, rows: Mapping[str, float]) -> list[dict[str, object]]:
     """What the rows of an attention kind's measures are, in their order; drawn: its place among the curves, if any."""
     drawn = [name for name in DRAWN if name in rows][:CURVES]
     return [{"name": name, "title": BY_NAME[name].title, "unit": BY_NAME[name].unit_in(kind),
@@ -186,7 +187,7 @@ def _samples(folder: Path) -> list[dict[str, object]]:
     return [{"step": step, "samples": samples} for step, samples in rows if samples]
 
 
-def _is_right(sample: Mapping[str, object], *, by_rule: bool) -> bool | None:
+def _is_right(sample: Mapping[str, Any], *, by_rule: bool) -> bool | None:
     expected = sample.get("class", sample.get("reference"))
     if not isinstance(expected, str):
         return None
@@ -197,7 +198,8 @@ def _take_selection(prefix: str) -> None:
     state, sent = st.session_state, st.session_state[f"{prefix}_forming"].selection
     if not isinstance(sent, Mapping) or not isinstance(sent.get("number"), int):
         return
-    selection = FormingSelection(*(sent.get(name) for name in FormingSelection.__annotations__))
+    parts: dict[str, Any] = {name: sent.get(name) for name in FormingSelection.__annotations__}
+    selection = FormingSelection(**parts)
     numbers = selection.layer, selection.head, selection.sentence, 0 if selection.step is None else selection.step
     if not isinstance(selection.kind, str) or not all(isinstance(one, int) and one >= 0 for one in numbers):
         return

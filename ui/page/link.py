@@ -59,7 +59,7 @@ class Field:
     quiet: bool = False  # left out of the address while it has its default
 
 
-def number(text: object, least: float, most: float) -> float:
+def number(text: str | float, least: float, most: float) -> float:
     """A number from outside, clamped to its range. Raises ValueError for anything else."""
     try:
         value = float(text)
@@ -254,7 +254,8 @@ def current_address() -> dict[str, str]:
 
 def came_through_history() -> bool:
     """Whether Back or Forward has led to this run."""
-    return get_script_run_ctx().is_history_navigation
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
 
 
 def go_to(page: str, params: Mapping[str, str] | None = None) -> NoReturn:

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from functools import partial
 from html import escape
 from pathlib import Path
+from typing import Any, overload
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ui import figures
+from ui.figures.frame import Finished
 
 STYLE = (Path(__file__).parent / "presentation.css").read_text("utf-8")
 PART, SMALLEST, PHONE = 1 / 30, 13, 700  # size of type by height of the window; px of the smallest type; px of width
@@ -60,7 +62,7 @@ def offer_present(page: str) -> None:
                    "next, Escape leaves.")
 
 
-def columns(page: str, spec: int | list[int], **options: object) -> list[DeltaGenerator]:
+def columns(page: str, spec: int | list[int], **options: Any) -> list[DeltaGenerator]:
     """Columns as of `st.columns`; below each other during a presentation, where side by side would be too small."""
     if not presenting(page):
         return st.columns(spec, **options)
@@ -72,14 +74,18 @@ def settings(page: str, name: str = "") -> DeltaGenerator:
     return st.container(key=f"{page}_{name}_settings" if name else f"{page}_settings")
 
 
-def chart_size(page: str, part: float = TALLEST) -> dict[str, int]:
+def chart_size(page: str, part: float = TALLEST) -> dict[str, Any]:
     """The height of a chart that fits the window during a presentation: `st.plotly_chart(..., **chart_size(page))`.
     part: of the window's height, smaller where something is above it."""
     width, height = _window()
     return {"height": int(part * height)} if presenting(page) and width > PHONE else {}
 
 
-def enlarged(page: str, figure: object, part: float = TALLEST) -> object:
+@overload
+def enlarged(page: str, figure: Finished, part: float = TALLEST) -> Finished: ...
+@overload
+def enlarged(page: str, figure: dict[str, Any], part: float = TALLEST) -> dict[str, Any]: ...
+def enlarged(page: str, figure: Finished | dict[str, Any], part: float = TALLEST) -> Finished | dict[str, Any]:
     """A plotly figure or a finished altair chart, with large type during a presentation, and no taller than there is
     room above the bar of a lesson. part: as for `chart_size`."""
     width, height = _window()

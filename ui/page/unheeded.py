@@ -1,7 +1,7 @@
 """What a link asks for that its page goes on without: said above the page, until its address changes."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -19,10 +19,12 @@ ADDED = ("utm_", "fbclid", "gclid")  # by sites on which a link stands: no page 
 class Field(Protocol):
     """A parameter of an address, as of `ui.page.link`."""
 
-    default: Any
-
-    def read(self, text: str) -> Any: ...
-    def write(self, value: Any) -> str | None: ...
+    @property
+    def default(self) -> Any: ...
+    @property
+    def read(self) -> Callable[[str], Any]: ...
+    @property
+    def write(self) -> Callable[[Any], str | None]: ...
 
 
 def unheeded(fields: Mapping[str, Field], asked: Mapping[str, str], now: Mapping[str, Any],

@@ -46,9 +46,9 @@ def take_view(store: Store, room: Room, device: str, message: Mapping[str, Any])
 def view_of(message: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """The page and the parameters of a view that was sent. Raises RoomError for none."""
     page, params = message.get("page"), message.get("params")
-    known = isinstance(page, str) and page in EVERY_PAGE and isinstance(params, dict) and len(params) <= MOST_PARAMS
-    if not known or not all(isinstance(value, str) for value in params.values()) or sum(
-            len(name) + len(value) for name, value in params.items()) > LONGEST_PARAMS:
+    if not (isinstance(page, str) and page in EVERY_PAGE and isinstance(params, dict) and len(params) <= MOST_PARAMS
+            and all(isinstance(value, str) for value in params.values())
+            and sum(len(name) + len(value) for name, value in params.items()) <= LONGEST_PARAMS):
         raise RoomError("this is not a view of any page here")
     return page, {name: value for name, value in params.items() if name not in GLOBAL_PARAMS}
 
@@ -75,12 +75,13 @@ def _offers(store: Store, room: Room, message: Mapping[str, Any]) -> dict[str, A
 
 def ask(store: Store, room: Room, message: Mapping[str, Any]) -> dict[str, Any]:
     """Ask a new question about what is shown now, as a draft, or open it at once."""
-    about, stop = message.get("about"), room.view and room.view.get("asked")
+    about, shown = message.get("about"), room.view or {}
+    stop = shown.get("asked")
     if about == STOP and stop:  # with the answer that a visitor alone has there
         made = make(stop["about"], _open(stop["view"]), ask=stop["ask"], **stop["options"])
-        view = {**room.view, **stop["view"]}
+        view = {**shown, **stop["view"]}
     else:
-        made, view = _made(room, message), room.view or {}
+        made, view = _made(room, message), shown
     question = store.ask(room.id, made.spec, made.key, view, OPEN if message.get("open") is True else DRAFT)
     return {"question": question.id}
 

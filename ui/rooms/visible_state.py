@@ -113,7 +113,9 @@ def results(store: Store, room: Room, question: Question) -> dict[str, Any]:
             result["summary"]["exceptions"] = result["summary"]["exceptions"][:MOST_EXCEPTIONS]
     if question.round == 2:
         key = question.key if question.phase == ANSWER else None
-        result |= {"first": to_show(kind.count(spec, *rounds)), "rounds": kind.compare_rounds(spec, *rounds, key)}
+        first, second = rounds
+        result |= {"first": to_show(kind.count(spec, first, second)),
+                   "rounds": kind.compare_rounds(spec, first, second, key)}
     return result
 
 

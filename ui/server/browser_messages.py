@@ -24,7 +24,7 @@ class BrowserMessages:
                 data = message.get("bytes") if message["type"] == "websocket.receive" else None
                 content = None if data is None else checked(data)
                 if content is not None:
-                    return message | {"bytes": content}
+                    return {**message, "bytes": content}
                 if data is None:
                     return message
 

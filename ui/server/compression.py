@@ -109,7 +109,7 @@ class Compression:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         accepted = ",".join(Headers(scope=scope).getlist("accept-encoding"))
-        scope = scope | {"headers": [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]}
+        scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]}
         if takes_gzip(accepted):
             scope["headers"].append((b"accept-encoding", b"gzip"))
         if FILE.fullmatch(scope["path"]):

@@ -7,16 +7,23 @@ everybody else out. The protocol classes here are given to `uvicorn.Config(http=
 import asyncio
 import socket
 import time
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.extensions import Extension
 from websockets.extensions.permessage_deflate import PerMessageDeflate, ServerPerMessageDeflateFactory
 from websockets.frames import Frame, Opcode
+from websockets.typing import ExtensionParameter
 
 from ui.server.upload_limits import PATH
+
+if TYPE_CHECKING:  # one of those that it may be
+    from uvicorn.protocols.http.h11_impl import H11Protocol as AutoHTTPProtocol
+else:
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 try:
     import resource
@@ -58,7 +65,7 @@ def listen(host: str, port: int) -> socket.socket:
     return bound
 
 
-class _ReadersOnly:
+class _ReadersOnly(asyncio.Protocol):
     """Mixin for a protocol: aborts connections whose client reads nothing for TAKEN_SECONDS.
 
     Less is waiting than before, or uvicorn was told to resume writing: then something has been read, however much has
@@ -68,9 +75,9 @@ class _ReadersOnly:
     transport: asyncio.Transport
     _looks_in_vain = 0
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._look(transport, 0)
+        self._look(cast("asyncio.Transport", transport), 0)
 
     def resume_writing(self) -> None:
         self._looks_in_vain = 0
@@ -95,12 +102,12 @@ class HttpConnection(_ReadersOnly, AutoHTTPProtocol):
 
     _head_timer: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         # file descriptors are numbered from the lowest free one, so this one tells how many are open
         number = transport.get_extra_info("socket").fileno()
         if resource is not None and number >= resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE:
-            return transport.abort()
+            return self.transport.abort()
         self._await_request()
 
     def on_response_complete(self) -> None:
@@ -133,9 +140,10 @@ class _SmallDeflate(PerMessageDeflate):
 
 
 class _SmallDeflateFactory(ServerPerMessageDeflateFactory):
-    def process_request_params(self, *args: Any) -> tuple[Any, PerMessageDeflate]:
-        params, chosen = super().process_request_params(*args)
-        return params, _SmallDeflate(
+    def process_request_params(self, params: Sequence[ExtensionParameter], accepted_extensions: Sequence[Extension],
+                               ) -> tuple[list[ExtensionParameter], PerMessageDeflate]:
+        answer, chosen = super().process_request_params(params, accepted_extensions)
+        return answer, _SmallDeflate(
             chosen.remote_no_context_takeover, chosen.local_no_context_takeover, chosen.remote_max_window_bits,
             chosen.local_max_window_bits, chosen.compress_settings)
 

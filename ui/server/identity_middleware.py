@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ui.access import accounts, visitors
-from ui.access.sign_in_settings import SignIn, current, within
+from ui.access.sign_in_settings import SignIn, in_force, within
 from ui.server.middleware import cookies, watching
 from ui.server.sign_in_routes import html
 
@@ -47,11 +47,11 @@ class IdentityMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             return await self.app(scope, receive, send)
-        settings = current()
+        settings = in_force()
         headers = Headers(scope=scope)
         sent = headers.getlist(settings.header) if settings.header else []
-        scope = scope | {"headers": [(name, value) for name, value in scope["headers"]
-                                     if name.decode("latin-1") not in (accounts.CONNECTION, settings.header)]}
+        scope = {**scope, "headers": [(name, value) for name, value in scope["headers"]
+                                      if name.decode("latin-1") not in (accounts.CONNECTION, settings.header)]}
         if len(sent) > 1:
             return await _refuse(scope, receive, send, PlainTextResponse("One name is enough.\n", 400))
         person = self._person(settings, scope, sent[0] if sent else "")

@@ -5,7 +5,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -33,8 +33,8 @@ async def _index(request: Request) -> Response:
     return _kept.answer(request)
 
 
-class _Name(Convertor[str]):
-    regex, convert, to_string = r"[\w-]+", staticmethod(str), staticmethod(str)
+class _Name(StringConvertor):
+    regex = r"[\w-]+"
 
 
 register_url_convertor("name", _Name())

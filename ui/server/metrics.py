@@ -62,7 +62,7 @@ class _Threads(ThreadingMixIn, WSGIServer):
 class _Quiet(WSGIRequestHandler):
     timeout = 20  # seconds for a whole request
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, format: str, *_: object) -> None:
         pass
 
 

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Literal
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -38,7 +39,8 @@ HEADERS = {"X-Content-Type-Options": "nosniff",
 _LAX = re.compile(r"; *SameSite=lax", re.IGNORECASE)
 
 
-def set_cookie(response: Response, scope: Scope, name: str, value: str, *, seconds: int, same_site: str) -> None:
+def set_cookie(response: Response, scope: Scope, name: str, value: str, *, seconds: int,
+               same_site: Literal["lax", "strict"]) -> None:
     """Give the browser a cookie that no script reads, or take it away with 0 seconds."""
     response.set_cookie(name, value, max_age=seconds, httponly=True, samesite=same_site,
                         secure=scope["scheme"] in ("https", "wss"))
@@ -142,8 +144,8 @@ class RequestChecks:
                     with suppress(OSError):  # a home that cannot be written to has nothing that could be theirs
                         _give_key(scope, headers)
                 if self.framed:
-                    message = message | {"headers": [(name, _for_frames(value) if name == b"set-cookie" else value)
-                                                     for name, value in message["headers"]]}
+                    message = {**message, "headers": [(name, _for_frames(value) if name == b"set-cookie" else value)
+                                                      for name, value in message["headers"]]}
             await send(message)
 
         return dressed

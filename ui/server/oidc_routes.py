@@ -18,7 +18,7 @@ from streamlit.web.server.starlette import starlette_auth_routes as streamlits
 
 from transformer.basics.formatting import with_stop
 from ui.access import accounts, sign_in_settings, visitors
-from ui.access.sign_in_settings import REDIRECT, SignIn, current
+from ui.access.sign_in_settings import REDIRECT, SignIn, in_force
 from ui.server.identity_middleware import IdentityMiddleware, sign_in_page
 from ui.server.middleware import set_cookie
 from ui.server.sign_in_routes import html, sign_teacher_out
@@ -61,12 +61,12 @@ def begin(names: set[str]) -> SignInParts:
 
 async def _sign_in(request: Request) -> Response:
     failed = "<p role='alert'>You were not signed in. The server's log says why; try again, or ask the teacher.</p>"
-    return sign_in_page(current(), message=failed if "failed" in request.query_params else "")
+    return sign_in_page(in_force(), message=failed if "failed" in request.query_params else "")
 
 
 async def _start(request: Request) -> Response:
     """To the provider."""
-    settings, name = current(), request.query_params.get("with", "")
+    settings, name = in_force(), request.query_params.get("with", "")
     if name not in settings.providers:
         return RedirectResponse("/sign-in", 303)
     try:
@@ -82,7 +82,7 @@ async def _start(request: Request) -> Response:
 
 async def _back(request: Request) -> Response:
     """From the provider, with a code that it changes into a token; from its own sign-out, without."""
-    settings, state = current(), request.query_params.get("state")
+    settings, state = in_force(), request.query_params.get("state")
     if not settings.auth or not (state or "error" in request.query_params):
         return RedirectResponse("/", 303)
     provider = streamlits._get_provider_by_state(request, state)
@@ -136,7 +136,7 @@ async def _ask(request: Request) -> Response:
     if person is None:
         return html("You are signed out", f"{await _leave_provider()}<p><a href='/sign-in'>Sign in again</a></p>")
     if not person.sign_in:
-        leave = current().sign_out
+        leave = in_force().sign_out
         way = f'<p><a class="button" href="{escape(leave)}">Sign out there</a></p>' if leave else ""
         return html("Sign out", f"<p>Your organisation has signed you in as <b>{escape(person.name)}</b>. Sign out "
                                 f"there, and close this window.</p>{way}")
@@ -146,7 +146,7 @@ async def _ask(request: Request) -> Response:
 
 async def _sign_out(request: Request) -> Response:
     """End this sign-in, in every tab of it."""
-    settings = current()
+    settings = in_force()
     if person := accounts.person_of(request.headers):
         accounts.end_sign_in(person.sign_in)
     answer = RedirectResponse("/sign-out", 303)
@@ -157,7 +157,7 @@ async def _sign_out(request: Request) -> Response:
 
 async def _leave_provider() -> str:
     """How people leave the provider itself, if there is one and it has a place for that."""
-    settings = current()
+    settings = in_force()
     if len(settings.providers) != 1:
         return ""
     try:
@@ -176,7 +176,7 @@ def _give(answer: Response, request: Request, settings: SignIn, cookie: str, *, 
     """The cookie, for https alone where people come by https."""
     scope = request.scope
     if str(settings.auth.get("redirect_uri", "")).startswith("https://"):
-        scope = scope | {"scheme": "https"}
+        scope = {**scope, "scheme": "https"}
     set_cookie(answer, scope, accounts.COOKIE, cookie, seconds=seconds, same_site="lax")
 
 

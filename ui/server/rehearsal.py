@@ -71,6 +71,7 @@ def main() -> None:
     if not parts.hostname or not 1 <= args.people <= 1_000 or not 4 <= args.seconds <= 3_600:
         parser.error("give a link or an address, 1 to 1,000 phones and 4 to 3,600 seconds")
     url, key, own = f"{parts.scheme}://{parts.netloc}", parts.fragment, None
+    room = None
     try:
         if not key:
             key, own = new_key(), Store()
@@ -85,7 +86,7 @@ def main() -> None:
     except OSError as error:
         sys.exit(f"No server answers at {url}: {with_stop(error)}")
     finally:
-        if own:
+        if own and room:
             own.end(room.id)
     tell(result)
 

@@ -22,7 +22,7 @@ import threading
 import webbrowser
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from ui.server.sign_in_routes import TeachersLink
@@ -221,8 +221,9 @@ def run(bound: socket.socket, *, front: str, public: set[str], framed_by: Sequen
         Middleware(upload_limits.UploadLimits), Middleware(browser_messages.BrowserMessages)])
     load_config_options(options)
     trusted = os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1")  # as uvicorn does by itself
+    proxied = ProxyHeadersMiddleware(cast("Any", app), trusted_hosts=trusted)  # uvicorn and Starlette type ASGI apart
     server = uvicorn.Server(uvicorn.Config(
-        identity_middleware.PeerAddress(ProxyHeadersMiddleware(app, trusted_hosts=trusted)), proxy_headers=False,
+        identity_middleware.PeerAddress(cast("Any", proxied)), proxy_headers=False,
         http=connections.HttpConnection, ws=connections.WebsocketConnection, ws_max_size=connections.MOST_TAKEN,
         ws_ping_interval=PING_SECONDS, ws_ping_timeout=PING_SECONDS, use_colors=False, access_log=False,
         ssl_certfile=settings.get_option("server.sslCertFile"), ssl_keyfile=settings.get_option("server.sslKeyFile")))

@@ -62,7 +62,10 @@ class Wire:
         status, *fields = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         said = [(name.lower(), value.strip()) for name, _, value in (one.partition(":") for one in fields)]
         headers = dict(said)
-        self.cookies.update(value.partition(";")[0].split("=", 1) for name, value in said if name == "set-cookie")
+        for name, value in said:
+            if name == "set-cookie":
+                key, _, kept = value.partition(";")[0].partition("=")
+                self.cookies[key] = kept
         answer = await reader.readexactly(int(headers.get("content-length", 0)))
         self.came += len(answer) + sum(map(len, fields))
         if headers.get("connection") == "close":

@@ -132,8 +132,8 @@ class Supervisor:
             code = 0
         except SystemExit as error:
             code = error.code if isinstance(error.code, int) else 1
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
+        except BaseException as error:
+            sys.excepthook(type(error), error, error.__traceback__)
         finally:
             sys.stdout.flush()
             sys.stderr.flush()

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from contextlib import suppress
 from functools import partial
+from typing import Any, cast
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
@@ -116,7 +117,7 @@ def clean() -> None:
     Streamlit drops them only when the next session ends, and its loop keeps the last one.
     """
     with suppress(RuntimeError):  # the server has ended
-        ended = get_instance()._session_mgr._session_storage._cache
+        ended = cast("Any", get_instance()._session_mgr)._session_storage._cache
         for name, info in list(ended._data.items()):
             if name not in ended:
                 with suppress(Exception):  # a failure of one must not keep the others
@@ -137,7 +138,7 @@ def held_here() -> int:
 def _held(runtime: Runtime) -> Counter[str]:
     """Session -> bytes of its files in this process."""
     return Counter({session: sum(len(file.data) for file in list(files.values()))
-                    for session, files in list(runtime.uploaded_file_mgr.file_storage.items())})
+                    for session, files in list(cast("Any", runtime.uploaded_file_mgr).file_storage.items())})
 
 
 def _shows_uploader(runtime: Runtime, session: str) -> bool:

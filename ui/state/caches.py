@@ -12,7 +12,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -52,24 +52,37 @@ from transformer.training.forming import Forming, forming_stamp, read_forming, r
 from transformer.training.runs import find as find_runs
 from ui.state.work_queue import POLL, Work, heavy
 
+if TYPE_CHECKING:
+    from ui.figures.chart import Chart
+
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
 MOST_OPENED = 8
 MOST_RUNS = 30  # the newest, whose single steps can be chosen
 SHARED = 1.0  # seconds
 FITTED_ON = 200  # texts at most, of which a Jacobian lens reads as many as it needs
+T = TypeVar("T")
 _one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A checkpoint folder with its description, or the error why it cannot be opened."""
+    """A checkpoint folder with its description."""
 
     folder: Path
-    about: Description | None
-    error: str | None = None
+    about: Description
+    error: None = None
 
 
-def entries() -> list[Entry]:
+@dataclass(frozen=True)
+class Unopened:
+    """A checkpoint folder with the error why it cannot be opened."""
+
+    folder: Path
+    error: str
+    about: None = None
+
+
+def entries() -> list[Entry | Unopened]:
     """All checkpoints: those that come with the app, those kept of runs, uploaded and imported ones."""
     first, *others = places()
     shipped = sorted(find(first), key=lambda folder: folder.name != "translate")  # the default where any will do
@@ -89,7 +102,7 @@ def along_the_way() -> list[Entry]:
     folders = [*chain.from_iterable(map(find, places())), *runs]
     weights = [part for folder in folders for part in snapshots(folder)]
     weights += [run / "best" for run in runs if (run / "best" / "manifest.json").exists()]
-    return [entry for entry in map(_entry, weights) if entry.about]
+    return [entry for entry in map(_entry, weights) if isinstance(entry, Entry)]
 
 
 def is_best(entry: Entry) -> bool:
@@ -102,10 +115,10 @@ def steps_of(entry: Entry) -> list[Entry]:
     folder = entry.folder
     whole = folder.parent.parent if folder.parent.name == SNAPSHOTS else (
         folder.parent if folder.name == "best" else folder)
-    return [step for step in map(_entry, snapshots(whole)) if step.about and step.folder != folder]
+    return [step for step in map(_entry, snapshots(whole)) if isinstance(step, Entry) and step.folder != folder]
 
 
-def _entry(folder: Path) -> Entry:
+def _entry(folder: Path) -> Entry | Unopened:
     try:
         stamp = tuple((folder / name).stat().st_mtime_ns for name in ("manifest.json", "config.json",
                                                                       "model.safetensors"))
@@ -114,7 +127,7 @@ def _entry(folder: Path) -> Entry:
     try:
         return Entry(folder, _described(folder, stamp))
     except CheckpointError as error:
-        return Entry(folder, None, str(error))
+        return Unopened(folder, str(error))
 
 
 @st.cache_resource(max_entries=2_000, show_spinner=False)
@@ -318,7 +331,7 @@ def digit_runs() -> tuple[LearnedDigits, LearnedDigits]:
     return learn_digits(causal=True), learn_digits(causal=False)
 
 
-def chart(figure: Callable[..., object], *arguments: object, **options: object) -> dict:
+def chart(figure: Callable[..., "Chart"], *arguments: object, **options: object) -> dict[str, Any]:
     """The specification of an altair chart of `ui.figures`, for `st.vega_lite_chart`: made once for the same arguments.
     All numbers of an array are in the key; `st.cache_data` would take only a sample of a large one."""
     key = orjson.dumps((figure.__name__, arguments, options), default=np.ndarray.tolist,
@@ -327,7 +340,7 @@ def chart(figure: Callable[..., object], *arguments: object, **options: object) 
 
 
 @st.cache_resource(max_entries=200, show_spinner=False)
-def _finished(key: str, _make: Callable[[], object]) -> dict:
+def _finished(key: str, _make: Callable[[], "Chart"]) -> dict[str, Any]:
     spec = _make().to_dict()
     if "datasets" in spec:  # as frames: Streamlit takes ten times longer to send lists of rows
         spec["datasets"] = {name: pd.DataFrame(rows) for name, rows in spec["datasets"].items()}
@@ -341,13 +354,13 @@ class Shelf:
         self._results, self._most = OrderedDict(), most
         self._making, self._changed = set(), threading.Condition()
 
-    def find(self, key: tuple) -> object | None:
+    def find(self, key: tuple) -> Any:
         with self._changed:
             if key in self._results:
                 self._results.move_to_end(key)
             return self._results.get(key)
 
-    def make(self, key: tuple, text: str, make: Callable[[Work], object]) -> object:
+    def make(self, key: tuple, text: str, make: Callable[[Work], T]) -> T:
         """The result for a key: the cached one, else what `make` returns, as heavy work that `text` describes."""
         if (result := self.find(key)) is not None:
             return result
@@ -370,7 +383,7 @@ class Shelf:
             self._making.add(key)
             return True
 
-    def keep(self, key: tuple, result: object) -> object:
+    def keep(self, key: tuple, result: T) -> T:
         with self._changed:
             self._results[key] = result
             while len(self._results) > self._most:
@@ -379,7 +392,7 @@ class Shelf:
 
 
 @st.cache_resource(max_entries=8, ttl=120, show_spinner=False)
-def made_once(key: str, _make: Callable[[], object]) -> object:
+def made_once(key: str, _make: Callable[[], T]) -> T:
     """A cache for what a whole class wants within a minute and nobody changes: made for the first, while the others
     wait. It is not kept for long, because it may hold a checkpoint."""
     return _make()

@@ -23,6 +23,7 @@ import inspect
 import time
 from functools import wraps
 from importlib import metadata
+from typing import Any
 
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
@@ -124,9 +125,9 @@ def forget_pages_folder() -> bool:
 
 def _forgetting_unreadable(take):
     @wraps(take)
-    def take_readable(self: SessionState, states: WidgetStates) -> None:
-        take(self, states)
-        for state in states.widgets:
+    def take_readable(self: SessionState, widget_states: WidgetStates) -> None:
+        take(self, widget_states)
+        for state in widget_states.widgets:
             if not _is_readable(self, state):
                 self._new_widget_state.states.pop(state.id, None)
 
@@ -135,25 +136,25 @@ def _forgetting_unreadable(take):
 
 def _checking_first_value(register):
     @wraps(register)
-    def register_readable(self: SessionState, about: WidgetMetadata) -> None:
-        register(self, about)
-        sent = self._new_widget_state.states.get(about.id)
+    def register_readable(self: SessionState, widget_metadata: WidgetMetadata) -> None:
+        register(self, widget_metadata)
+        sent = self._new_widget_state.states.get(widget_metadata.id)
         state = getattr(sent, "value", None)  # a state that came before the widget was drawn is still unread
         if isinstance(state, WidgetState) and not _is_readable(self, state):
-            self._new_widget_state.states.pop(about.id, None)
+            self._new_widget_state.states.pop(widget_metadata.id, None)
 
     return register_readable
 
 
 def _skipping_gone_fragments(run):
     @wraps(run)
-    def run_existing(self: ScriptRunner, data: RerunData) -> None:
-        fragments = data.fragment_id_queue
+    def run_existing(self: ScriptRunner, rerun_data: RerunData) -> None:
+        fragments = rerun_data.fragment_id_queue
         if fragments and not any(self._fragment_storage.contains(one) for one in fragments):
             return
         began = time.monotonic()
         try:
-            run(self, data)
+            run(self, rerun_data)
         finally:
             counters().took(1_000 * (time.monotonic() - began))
 
@@ -166,7 +167,7 @@ def asking_for_what_was_pressed(request):
     def request_here(self: AppSession, client_state: ClientState | None) -> None:
         of = client_state.page_script_hash if client_state and client_state.fragment_id else ""
         if of in ("", self._pages_manager.current_page_script_hash):
-            if of and _is_pressed_elsewhere(self._session_state, client_state):
+            if client_state and of and _is_pressed_elsewhere(self._session_state, client_state):
                 client_state.ClearField("fragment_id")
             request(self, client_state)
 
@@ -205,7 +206,7 @@ def _is_offered(about: WidgetMetadata, state: WidgetState) -> bool:
     return all(one in options for one in ([sent] if isinstance(sent, str) else sent.data))
 
 
-def _find(name: str) -> object:
+def _find(name: str) -> Any:
     module, _, path = name.partition(":")
     try:
         value = importlib.import_module(module)

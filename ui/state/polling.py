@@ -12,7 +12,8 @@ from ui.state.worker_counters import counters
 def pace() -> float:
     """Seconds between two polls: one, or more where many watch, so that all ask eight times a second together."""
     last_polls, now = watchers(), time.monotonic()
-    last_polls[get_script_run_ctx().session_id] = now
+    if context := get_script_run_ctx():
+        last_polls[context.session_id] = now
     for session in [session for session, at in list(last_polls.items()) if now - at > 30]:
         last_polls.pop(session, None)
     return max(1.0, len(last_polls) / 8)

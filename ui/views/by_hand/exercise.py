@@ -47,7 +47,8 @@ def columns_of(one: Matrix) -> list[str]:
 
 def shape_of(one: Matrix) -> str:
     """Its shape, and which part is shown if it is not all."""
-    shape = tuple(one.values.shape)
+    rows, columns = one.values.shape
+    shape = rows, columns
     return " ".join(filter(None, (str(shape), figures.place_said(one.seen, shape))))
 
 

@@ -61,6 +61,6 @@ def spelled(head: Head, queries: list[str], keys: list[str], query: int, key: in
     return figures.spelled_cell(
         queries[query], keys[key], q=head.q[query].numpy(), k=head.k[key].numpy(),
         product=float(head.products[query, key]), divisor=divisor, divided_by=divided_by,
-        scaled=head.scaled[query].numpy(), bias=None if head.bias is None else head.bias[query].tolist(), at=key,
+        scaled=head.scaled[query].tolist(), bias=None if head.bias is None else head.bias[query].tolist(), at=key,
         weight=float(head.weights[query, key]), allowed=None if allowed is None else allowed[query], lines=lines,
         seen=None if first is None else window(head.q.shape[1], first), root=root)

@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -43,7 +44,7 @@ FIELDS = {
 def leave() -> None:
     """As `leave_at`; a trained head is in the address only while it is shown."""
     state, part = st.session_state, st.session_state[f"{PAGE}_part"]
-    unseen = {} if part in OF_A_MODEL else dict.fromkeys(TRAINED)
+    unseen: dict[str, Any] = {} if part in OF_A_MODEL else dict.fromkeys(TRAINED)
     if part == "vectors":
         unseen["column"] = None
     else:
@@ -125,13 +126,13 @@ def choose_settings(part: str) -> None:
                                  format_func=str.capitalize, help="Causal: no word may attend to later words.",
                                  disabled="mask" in unused)
             st.segmented_control("Positions", (False, True), key=f"{PAGE}_positions", required=True,
-                                 persist_state="session", format_func={False: "None", True: "Added"}.get,
+                                 persist_state="session", format_func={False: "None", True: "Added"}.__getitem__,
                                  help="Added: the paper's sines and cosines (section 3.5).")
         st.segmented_control(
             "Numbers from", list(NUMBERS), key=f"{PAGE}_numbers", required=True, persist_state="session",
-            format_func=NUMBERS.get, help="As in a notebook: torch.nn.Embedding, then torch.rand for the weights. The "
-                                          "seed is set before the embedding and again before the weights, or only "
-                                          "once.")
+            format_func=NUMBERS.__getitem__,
+            help="As in a notebook: torch.nn.Embedding, then torch.rand for the weights. The seed is set before the "
+                 "embedding and again before the weights, or only once.")
         _move_words(settings_or_none())
 
 

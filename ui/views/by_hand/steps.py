@@ -101,9 +101,9 @@ def show_context(hand: ByHand, at: Places) -> None:
 def _square(hand: ByHand, at: Places, name: str, values: torch.Tensor, **options) -> str:
     """A matrix of words by words, with the query's row and the chosen cell marked."""
     words, mask = hand.settings.words, hand.settings.mask
-    hidden = name in ("mask", "scores + mask", "weights") and mask is not None
+    hides = name in ("mask", "scores + mask", "weights")
     return numbers(values, name, at.first, rows=words, columns=words, row=at.query, cell=(at.query, at.key),
-                   allowed=mask.numpy() if hidden else None, **options)
+                   allowed=mask.numpy() if hides and mask is not None else None, **options)
 
 
 def _draw_weights(step: int, label: str, first: int, weights: dict[str, torch.Tensor]) -> None:
@@ -233,7 +233,7 @@ def longest_side(s: Settings, step: int | str) -> int:
 
 def show_steps(hand: ByHand, at: Places, *, step: int | str) -> None:
     """One step, or all, with the query's row marked."""
-    if step != ALL:
+    if isinstance(step, int):
         with st.container(key=f"{PAGE}_one"):
             SHOWS[step - 1](hand, at)
         return

@@ -28,7 +28,7 @@ from ui.access.owners import allowed, delete_checkpoint, me, refusal, require
 from ui.page.pages import PAGES, stepper_of
 from ui.page.presentation import settings
 from ui.page.text_limits import MANY_SOURCES, taken
-from ui.state.caches import Entry, entries, home
+from ui.state.caches import Entry, Unopened, entries, home
 from ui.views.checkpoints.card import link_to_forming, published_as, whence
 
 STEPS_HELP = ("{first}Training steps: `EleutherAI/pythia-70m@step0, EleutherAI/pythia-70m@step1000`. A revision is "
@@ -218,7 +218,7 @@ def _put(name: str, make: Callable[[Path], Path]) -> Path:
 def put_beside(folder: Path) -> tuple[Description, bool]:
     """Gives a new checkpoint a name that no other has; returns it and False. If one with the same files exists, deletes
     the new copy and returns the existing one and True."""
-    others = [entry for entry in entries() if entry.about and entry.folder.resolve() != folder.resolve()]
+    others = [entry for entry in entries() if isinstance(entry, Entry) and entry.folder.resolve() != folder.resolve()]
     manifests = _manifests(folder)
     for entry in others:
         if _manifests(entry.folder) == manifests:
@@ -313,7 +313,7 @@ def _brought(page: str) -> None:
             _line(page, entry, places[entry.folder.parent])
 
 
-def _line(page: str, entry: Entry, how: str) -> None:
+def _line(page: str, entry: Entry | Unopened, how: str) -> None:
     name = entry.about.id if entry.about else entry.folder.name
     if entry.about:
         count = entry.about.meta.get("parameters")

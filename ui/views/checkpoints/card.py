@@ -51,7 +51,7 @@ def shape(config: ModelConfig) -> str:
 def show_list(chosen: str) -> None:
     """All checkpoints, the chosen one marked, and those that cannot be opened, with their errors."""
     result = entries()
-    rows = [_line(entry, chosen) for entry in result if entry.about]
+    rows = [_line(entry, chosen) for entry in result if isinstance(entry, Entry)]
     st.html(figures.plain_table(["checkpoint", "task", "size", "parameters", "step", "quality", "date", "device",
                                  "from"], rows, label="Checkpoints", numbers={3, 4}))
     for entry in result:

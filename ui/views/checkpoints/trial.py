@@ -52,7 +52,8 @@ def _on_what(ckpt: Checkpoint, name: str) -> str:
     columns = ("how well the model predicts each token" if ckpt.config.task == "text" else
                "what the model predicts beside the correct answer")
     if corpus_of(ckpt.description) is None:
-        unlike = find_source(name) and find_source(name).languages and ckpt.description.languages is None
+        source = find_source(name)
+        unlike = source and source.languages and ckpt.description.languages is None
         other = " or be in languages that it does not know" if unlike else ""
         return (f"This checkpoint does not name its training data. It is tried on fifty texts of {corpus_name(name)}, "
                 f"which it may have seen in training{other}: {columns}.")
@@ -141,7 +142,7 @@ def _said(ckpt: Checkpoint, name: str, tried: list[Trial]) -> str:
         return (f"Windows of running text, {of}. nats: loss per token, −ln of the probability of the actual token; "
                 f"mean: {mean}.")
     if ckpt.config.decoder_layers:
-        scores = [one.chrf for one in tried]
+        scores = [one.chrf for one in tried if one.chrf is not None]
         return (f"Sentences, {of}. chrF: character n-gram overlap with the references (sacrebleu, per sentence), 0 to "
                 f"100; mean: {sum(scores) / len(scores):.1f}. nats: loss per token of the first reference.")
     right = sum(one.output in one.references for one in tried)

@@ -13,6 +13,7 @@ from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.evaluation.held_out import held_out_sentences
 from transformer.inference.beam_search import translate
 from transformer.inference.reading import Reading, attend
+from transformer.settings.config import Kind
 from transformer.settings.task import does
 from transformer.text.sides import sides_of
 from ui import figures
@@ -56,7 +57,7 @@ def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
         offered = [name for name in AGAINST if steps or name != "step"]
         if st.session_state[f"{page}_against"] not in offered:
             st.session_state[f"{page}_against"] = "untrained"
-        against = st.segmented_control("Compare with", offered, format_func=AGAINST.get, key=f"{page}_against",
+        against = st.segmented_control("Compare with", offered, format_func=AGAINST.__getitem__, key=f"{page}_against",
                                        required=True)
         other = (_untrained(page, one) if against == "untrained" else _step(page, steps) if against == "step" else
                  _other(page, entry))
@@ -199,23 +200,24 @@ def _both(one: Checkpoint, other: Checkpoint, corpus: str) -> tuple[list, list]:
 
 
 def _show_measured(result: QualityChange) -> None:
-    unit = "token" if result.one.right is None else "text"
+    one, other = result.one, result.other
+    unit = "token" if one.right is None else "text"
     change = "other pieces" if result.change is None else f"{result.change:+.4f}"
     error = "" if result.error is None else f" ± {result.error:.4f}"
-    rows = [[f"loss, nats per {unit}", f"{result.one.loss:.4f}", f"{result.other.loss:.4f}", change + error]]
-    if result.one.bleu is not None:
-        same = sum(a == b for a, b in zip(result.one.outputs, result.other.outputs, strict=True))
-        rows += [["BLEU, greedy, first reference", f"{result.one.bleu:.2f}", f"{result.other.bleu:.2f}",
-                  f"{result.other.bleu - result.one.bleu:+.2f}"],
+    rows = [[f"loss, nats per {unit}", f"{one.loss:.4f}", f"{other.loss:.4f}", change + error]]
+    if one.outputs is not None and other.outputs is not None and one.bleu is not None and other.bleu is not None:
+        same = sum(a == b for a, b in zip(one.outputs, other.outputs, strict=True))
+        rows += [["BLEU, greedy, first reference", f"{one.bleu:.2f}", f"{other.bleu:.2f}",
+                  f"{other.bleu - one.bleu:+.2f}"],
                  ["the same translation", "", "", f"{same} of {result.n}"]]
-    if result.one.right is not None:
-        rows.append(["right", f"{result.one.right.mean():.1%}", f"{result.other.right.mean():.1%}",
-                     f"{result.other.right.mean() - result.one.right.mean():+.1%}"])
+    if one.right is not None and other.right is not None:
+        rows.append(["right", f"{one.right.mean():.1%}", f"{other.right.mean():.1%}",
+                     f"{other.right.mean() - one.right.mean():+.1%}"])
     st.html(figures.plain_table([f"on {result.n} held-out texts", "A", "B", "B minus A"], rows, label="Quality",
                                 numbers={1, 2, 3}))
     st.caption("The same texts for both, fewer than for the figure on a card. Nats: −ln of the probability of the "
                "correct token; smaller is better. ±: standard error of the change."
-               + (" With so few sentences, a point or two of BLEU is noise." if result.one.bleu is not None else ""))
+               + (" With so few sentences, a point or two of BLEU is noise." if one.bleu is not None else ""))
 
 
 # Every head on the same sentence
@@ -282,7 +284,7 @@ def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Readi
         else:
             st.text(typed)
         with heavy("Reading the text with both"):
-            result = tuple(attend(ckpt, typed, target) for ckpt in (one, other))
+            result = attend(one, typed, target), attend(other, typed, target)
     except ValueError as error:
         say_error(error)
         return None
@@ -341,7 +343,7 @@ def _pick_head(page: str, pick: dict) -> None:
         st.session_state[f"{page}_{name}"] = pick[name]
 
 
-def _show_side_by_side(page: str, read: tuple[Reading, Reading], both: tuple[Checkpoint, Checkpoint], kind: str,
+def _show_side_by_side(page: str, read: tuple[Reading, Reading], both: tuple[Checkpoint, Checkpoint], kind: Kind,
                        layer: int, head: int, *, dark: bool) -> None:
     for place, name, of, ckpt in zip(columns(page, 2, gap="large"), "AB", read, both, strict=True):
         queries, keys, _ = token_labels(of, kind)

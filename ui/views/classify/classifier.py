@@ -14,6 +14,7 @@ from transformer.attention_view.window import LONGEST
 from transformer.basics.formatting import how_many
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.reading import Reading, attend
+from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer
 from transformer.text.tokenizer import Piece
 from transformer.text.word_pieces import labelled
 from ui import figures
@@ -36,7 +37,11 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, 
     changes = what_if.fitting(prefix, ckpt, text) if changeable else None
     try:
         tokenizer = ckpt.source_tokenizer
-        pieces = tokenizer.pieces(text) if isinstance(text, str) else tokenizer.pair(*text)[0]
+        if isinstance(text, str):
+            pieces = tokenizer.pieces(text)
+        else:
+            assert isinstance(tokenizer, HuggingFaceTokenizer)  # no other reads pairs
+            pieces = tokenizer.pair(*text)[0]
         with heavy("Reading") if len(pieces) > LONGEST else nullcontext():
             reading = attend(ckpt, text, change=changes)
     except ValueError as error:
@@ -75,7 +80,8 @@ def _show_what_if(prefix: str, reading: Reading, text: str | tuple[str, str]) ->
             before = attend(reading.ckpt, text)
             for column, name, one in zip(st.columns(2, gap="medium"), ("As it is", "Changed"), (before, reading),
                                          strict=True):
-                likeliest = [(reading.ckpt.classes[at], float(one.logits[at].exp())) for at in _order(one)[:NAMED]]
+                shares = _probabilities(one)
+                likeliest = [(reading.ckpt.classes[at], shares[at]) for at in _order(one)[:NAMED]]
                 column.markdown(f"**{name}**: " + " · ".join(
                     f"{figures.markdown_text(label)} {figures.some_percent(share)}" for label, share in likeliest))
 
@@ -98,9 +104,14 @@ def _order(reading: Reading) -> list[int]:
     return reading.logits.argsort(descending=True).tolist() if reading.logits is not None else []
 
 
+def _probabilities(reading: Reading) -> list[float]:
+    """Those of all classes."""
+    return reading.logits.exp().tolist() if reading.logits is not None else []
+
+
 def _bars(prefix: str, ckpt: Checkpoint, reading: Reading, *, question: str) -> Bars:
     """A bar for each class; a click chooses the class for which tokens are coloured."""
-    probabilities, chosen = reading.logits.exp().tolist(), st.session_state[f"{prefix}_class"]
+    probabilities, chosen = _probabilities(reading), st.session_state[f"{prefix}_class"]
     rows = [Bar(label=ckpt.classes[at], probability=probabilities[at],
                 chosen=ckpt.classes[at] == chosen) for at in _order(reading)]
     return Bars(title=question, label="classes", rows=rows, keys=False, tokens=False, least=CLASSES, most=CLASSES,
@@ -112,7 +123,7 @@ def _said(prefix: str, ckpt: Checkpoint, reading: Reading) -> str:
     """The prediction in a sentence."""
     if reading.logits is None or not ckpt.config.n_classes:
         return f"{how_many(len(reading.tokens['src']), 'token')} read"
-    return figures.describe_classes(ckpt.classes, reading.logits.exp().tolist())
+    return figures.describe_classes(ckpt.classes, _probabilities(reading))
 
 
 def mask_of(ckpt: Checkpoint) -> str | None:
@@ -141,7 +152,7 @@ def _show_predicted(prefix: str, ckpt: Checkpoint, reading: Reading) -> None:
 
 def _in_range(prefix: str, ckpt: Checkpoint, reading: Reading) -> None:
     state = st.session_state
-    if state.get(f"{prefix}_class") not in ckpt.classes:
+    if reading.logits is not None and state.get(f"{prefix}_class") not in ckpt.classes:
         state[f"{prefix}_class"] = ckpt.classes[int(reading.logits.argmax())]
 
 
@@ -165,7 +176,7 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
     else:
         won = np.bincount(pooling.winners.numpy(), minlength=count)[:LONGEST]
         st.markdown(f"**Max pooling: how many of the {features:,} features each token won**")
-        st.html(figures.won_chips(tokens, won, features=features, label="features won", unknown=unknown))
+        st.html(figures.won_chips(tokens, won.tolist(), features=features, label="features won", unknown=unknown))
         st.caption("The encoder ends with a row of features for each token. Max pooling keeps the largest value of "
                    "each feature in the text; the token it comes from wins that feature.")
     st.markdown("**What each token adds to the score of the chosen class**")

@@ -88,12 +88,12 @@ def show_toy(prefix: str, *, dark: bool) -> None:
         st.button("Train", icon=":material/play_arrow:", key=f"{prefix}_train", on_click=_start, args=[prefix],
                   disabled=bool(refused) or (now is not None and now.under_way),
                   help=figures.markdown_text(refused) if refused else None)
-        if now is not None and now.under_way:
+        if folder is not None and now is not None and now.under_way:
             st.button("Stop", icon=":material/stop:", key=f"{prefix}_stop", on_click=_stop, args=[prefix, folder],
                       disabled=not owners.allowed("stop", owners.run_thing(folder)))
     if refused := state.pop(f"{prefix}_refused", None):
         say_error(refused)
-    if folder is None:
+    if folder is None or now is None:
         if state[f"{prefix}_run"]:
             st.info("The run behind this link is gone: the server keeps only the newest. Press Train to start another.")
         return

@@ -24,7 +24,9 @@ def show_growing(*, dark: bool) -> None:
 
 def growing_message(forming: Forming, *, dark: bool) -> bytes:
     """Every snapshot of one head on one sentence."""
-    queries, keys = (forming.sentences[SENTENCE].labels()[side] for side in SIDES[OPENING.kind])
+    assert OPENING.kind is not None
+    labels = forming.sentences[SENTENCE].labels()
+    queries, keys = (labels[side] or [] for side in SIDES[OPENING.kind])
     cells = forming.cells[SENTENCE, OPENING.kind][:, OPENING.layer, OPENING.head]  # (steps, Tq, Tk)
     losses = [held_out if held_out is not None else training for training, held_out in forming.losses]
     title = f"layer {OPENING.layer}, head {OPENING.head} of the {OPENING.kind}-attention"
@@ -35,5 +37,5 @@ def growing_message(forming: Forming, *, dark: bool) -> bytes:
 def sentence_shown() -> str:
     """The sentence whose attention is shown."""
     forming = caches.forming(FOLDER)
-    source = forming.sentences[SENTENCE].source if forming else ()
-    return "".join(source[:-1]).replace("▁", " ").strip()
+    source = forming.sentences[SENTENCE].source if forming else None
+    return "".join((source or ())[:-1]).replace("▁", " ").strip()

@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.jobs.run_files import replace
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus, corpus
-from transformer.text.corpus_catalogue import PAIRS, Form, find_source, form_of, sources_of
+from transformer.text.corpus_catalogue import PAIRS, Form, form_of, sources_of
 from transformer.text.user_corpus import LARGEST_FILE
 from ui.access.owners import NOBODY, allowed, corpora, require, require_corpus
 from ui.access.quotas import check_corpora
@@ -31,10 +31,11 @@ def choose_corpus(prefix: str, task: str, *, default: str | None = None) -> dict
     if way in (UPLOAD, FILE):
         path = _uploaded(prefix, form) if way == UPLOAD else _typed(prefix, form)
         return {"corpus": path, **_languages(prefix, form)} if path else {}
-    names = [source.name for source in sources_of(form)]
+    sources = {source.name: source for source in sources_of(form)}
+    names = list(sources)
     default = default if default in names else names[0]
     return {"corpus": st.selectbox("Which one", names, index=names.index(default), key=f"{prefix}_corpus_{default}",
-                                   format_func=_title)}
+                                   format_func=lambda name: f"{name} · {sources[name].title}, {sources[name].size}")}
 
 
 def _languages(prefix: str, form: Form) -> dict[str, object]:
@@ -155,8 +156,3 @@ def _checked_contents(prefix: str, path: str) -> str:
     if stamp is None or state.get(key, [None])[0] != stamp:
         state[key] = stamp, _contents(corpus(path))
     return state[key][1]
-
-
-def _title(name: str) -> str:
-    source = find_source(name)
-    return f"{name} · {source.title}, {source.size}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import orjson
 import streamlit as st
@@ -56,8 +56,9 @@ def show_form(page: str, *, dark: bool) -> None:
     """Show the form; the page then watches the run that starts. What starts it stands first, and what is rarely changed
     is folded."""
     first, start_place, messages = *st.columns([4, 5], vertical_alignment="bottom"), st.container()
-    task = first.segmented_control("Task", list(LEARNED), format_func=lambda name: markdown_text(LEARNED[name].title),
-                                   key=f"{page}_task", required=True)
+    first.segmented_control("Task", list(LEARNED), format_func=lambda name: markdown_text(LEARNED[name].title),
+                            key=f"{page}_task", required=True)
+    task = st.session_state[f"{page}_task"]
     fitting = [name for name, config in PRESETS.items() if config.train.task == task]
     left, right = st.columns(2)
     with left:
@@ -123,10 +124,10 @@ def _choose_settings(page: str, name: str, preset: RunConfig) -> tuple[dict[str,
     return changed | read_settings(pairs), wrong
 
 
-def _widget(key: str, name: str, value: object) -> object:
+def _widget(key: str, name: str, value: Any) -> object:
     """The widget of one setting, by its type in the configuration."""
     field = ModelConfig.model_fields.get(name) or TrainConfig.model_fields[name]
-    options = {"key": key, "help": HELP.get(name)}
+    options: dict[str, Any] = {"key": key, "help": HELP.get(name)}
     label = name
     kinds = [one for one in get_args(field.annotation) if one is not type(None)] or [field.annotation]
     literal = next((one for one in [field.annotation, *kinds] if get_origin(one) is Literal), None)
@@ -166,7 +167,7 @@ def _choose_pinned(page: str, task: str) -> tuple[list[str], list[str]]:
 def show_plan(page: str) -> None:
     """Show the choices of the form in a few lines, for a room."""
     state = st.session_state
-    task = state.get(f"{page}_task")
+    task = state[f"{page}_task"]
     if state.get(f"{page}_preset") not in [name for name, config in PRESETS.items() if config.train.task == task]:
         state[f"{page}_preset"] = LEARNED[task].preset
     name = state[f"{page}_preset"]

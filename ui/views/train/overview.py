@@ -79,7 +79,7 @@ def _filter(page: str, prefix: str, runs: Sequence[Run], known: Known) -> list[P
         _show_code(page)
     words = text.lower().split()
     return [run.folder for run in runs
-            if (not values or told[run.name].get(setting) in values)
+            if (setting is None or not values or told[run.name].get(setting) in values)
             and all(any(word in value.lower() for value in told[run.name].values()) for word in words)]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 
@@ -25,7 +26,8 @@ from ui.state.caches import described, entries, home
 LARGEST_CSV = 20_000_000  # bytes of metrics that are made into a table
 STATES = {"queued": "Queued", "starting": "Starting", "running": "Training", "finished": "Finished",
           "stopped": "Stopped", "failed": "Failed", "died": "Died"}
-COLOURS = {"running": "blue", "finished": "green", "failed": "red", "died": "red"}
+COLOURS: dict[str, Literal["blue", "green", "red"]] = {
+    "running": "blue", "finished": "green", "failed": "red", "died": "red"}
 OTHERS = {"runs": ("All runs", "list"), "server": ("Server", "dns")}  # views behind the menu
 
 

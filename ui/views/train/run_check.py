@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import orjson
 import streamlit as st
@@ -47,7 +48,7 @@ def show_check(prefix: str, preset: str, settings: dict[str, object], device: st
         st.code(owners.without_home(now.log) or "(it printed nothing)", language=None, wrap_lines=True)
     elif running:
         st.fragment(_watch, run_every=EVERY)(folder)
-    else:
+    elif now.result is not None:
         show_result(prefix, now.result, dark=dark)
 
 
@@ -123,7 +124,7 @@ def _watch(folder: Path) -> None:
     st.markdown(f"**{_plain(doing)}** · {now.seconds:.0f} s")
 
 
-def show_result(prefix: str, result: dict[str, object], *, dark: bool) -> None:
+def show_result(prefix: str, result: dict[str, Any], *, dark: bool) -> None:
     """Show the result of a check: problems first, then numbers, the data and the model."""
     for problem in result["problems"]:
         (st.error if problem["level"] == "error" else st.warning)(_plain(problem["text"]))
@@ -133,7 +134,7 @@ def show_result(prefix: str, result: dict[str, object], *, dark: bool) -> None:
     _show_size(prefix, result, dark=dark)
 
 
-def _show_numbers(result: dict[str, object]) -> None:
+def _show_numbers(result: dict[str, Any]) -> None:
     tokens, times, memory = result["tokens"], result["time"], result["memory"]
     with st.container(horizontal=True):
         st.metric("Parameters", f"{result['parameters']['total']:,}", width="content")
@@ -157,7 +158,7 @@ def _show_numbers(result: dict[str, object]) -> None:
                    "evaluations. Saving is not included; other work on the device slows it down.")
 
 
-def _show_data(prefix: str, preview: dict[str, object], *, dark: bool) -> None:
+def _show_data(prefix: str, preview: dict[str, Any], *, dark: bool) -> None:
     corpus, splits, lengths = preview["corpus"], preview["splits"], preview["lengths"]
     st.header("The data", anchor=False)
     st.text(f"{corpus['name']}, {corpus['attribution']}, licence: {corpus['licence']}, sha256 {corpus['sha256'][:12]}…")
@@ -192,7 +193,7 @@ def _show_data(prefix: str, preview: dict[str, object], *, dark: bool) -> None:
     st.caption("␣ is a space, ↵ a new line. Dashed in red: not in the vocabulary.")
 
 
-def _show_size(prefix: str, result: dict[str, object], *, dark: bool) -> None:
+def _show_size(prefix: str, result: dict[str, Any], *, dark: bool) -> None:
     st.header("The model", anchor=False)
     parts, memory = result["parameters"]["parts"], result["memory"]
     kept = {name: memory[name] for name in ("weights", "gradients", "optimizer", "activations")}
@@ -218,7 +219,7 @@ def _show_size(prefix: str, result: dict[str, object], *, dark: bool) -> None:
             st.caption(f"Batches are processed in pieces of {cut:,} positions: same result, less memory.")
 
 
-def _coverage(coverage: dict[str, dict[str, object]]) -> list[str]:
+def _coverage(coverage: dict[str, dict[str, Any]]) -> list[str]:
     """What each vocabulary covers, a sentence each."""
     lines = []
     for side, use in coverage.items():
@@ -231,7 +232,7 @@ def _coverage(coverage: dict[str, dict[str, object]]) -> list[str]:
     return lines
 
 
-def _left_out(preview: dict[str, object]) -> str:
+def _left_out(preview: dict[str, Any]) -> str:
     """How much max_len leaves out or cuts."""
     left, max_len = preview["left_out"], preview["max_len"]
     if left["how"] == "read in windows":

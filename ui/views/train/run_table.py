@@ -69,7 +69,7 @@ def _frame(runs: Sequence[Run], known: dict[str, dict[str, object]], varied: Seq
         columns["started by"] = [started_by(run) for run in runs]
     numeric = [name for name in columns if name in NUMBERS]
     frame = pd.DataFrame(columns).astype(dict.fromkeys(numeric, float))
-    return frame.drop(columns=[name for name in ("accuracy", "whole answers") if frame[name].isna().all()])
+    return frame.drop(columns=[name for name in ("accuracy", "whole answers") if frame[name].isna().to_numpy().all()])
 
 
 def state_of(run: Run) -> str:
@@ -91,8 +91,9 @@ def _moment(seconds: float | None) -> datetime | None:
 
 def _open(page: str, key: str, names: Sequence[str]) -> None:
     click = st.session_state.get(key)
-    if click and 0 <= click["row"] < len(names):
-        open_run(page, names[click["row"]])
+    row: int = click["row"] if click else -1
+    if 0 <= row < len(names):
+        open_run(page, names[row])
 
 
 def open_run(page: str, name: str) -> None:

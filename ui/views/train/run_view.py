@@ -191,7 +191,7 @@ def _samples(page: str, folder: Path) -> None:
             chosen = st.select_slider("At step", steps, chosen, key=key, on_change=_hold, args=[held, key, steps[-1]],
                                       help="Follows the newest evaluation; move it to look back.")
     samples = [sample for sample in rows[chosen] if isinstance(sample, dict)]
-    names = list(dict.fromkeys(name for sample in samples for name in sample))
+    names: list[str] = list(dict.fromkeys(name for sample in samples for name in sample))
     heads = {"text": "held-out text", "output": f"the model, step {chosen:,}", "goes on": "actual continuation"}
     st.html(figures.plain_table([heads.get(name, name) for name in names],
                                 [[str(sample.get(name) or "") for name in names] for sample in samples],

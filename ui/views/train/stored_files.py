@@ -94,7 +94,8 @@ def _runs() -> Iterator[StoredFile]:
 def _corpora() -> Iterator[StoredFile]:
     for path in sorted(owners.corpora().glob("*/*.*")):
         name = f"{path.name} · {path.parent.name[:6]}"  # two visitors may have uploaded the same file
-        yield StoredFile(path, name, owners.corpus_thing(str(path.resolve())), Path.unlink)
+        if thing := owners.corpus_thing(str(path.resolve())):  # else a link that leads elsewhere
+            yield StoredFile(path, name, thing, Path.unlink)
 
 
 def _checkpoints() -> Iterator[StoredFile]:

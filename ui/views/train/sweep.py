@@ -117,7 +117,7 @@ def _faults(preset: str, settings: dict[str, object]) -> list[str]:
     return faults + ([refused] if refused else [])
 
 
-def start_sweep(page: str, name: str, preset: str, settings: dict[str, object], values: dict[str, list[object]],
+def start_sweep(page: str, name: str, preset: str, settings: dict[str, object], values: Mapping[str, Sequence[object]],
                 arguments: list[str], *, devices: tuple[str, ...], processes: int, cluster: bool) -> str:
     """Start the runs of a sweep for this visitor; returns its name, which has a number where runs have those names
     already. The page then shows it.
@@ -140,7 +140,7 @@ def start_sweep(page: str, name: str, preset: str, settings: dict[str, object], 
     return name
 
 
-def free_name(runs: Path, name: str, values: dict[str, list[object]]) -> str:
+def free_name(runs: Path, name: str, values: Mapping[str, Sequence[object]]) -> str:
     """The name, or the first of name-2, name-3, ... that no sweep has, and of which no run is called."""
     there, free, number = {one.name for one in library.sweeps(runs)}, name, 1
     while free in there or library.taken(runs, library.run_names(free, values)):
@@ -275,8 +275,9 @@ def _show_results(page: str, grid: Grid, dark: bool) -> None:
         if state.get(key) not in kinds:
             state[key] = kinds[1]
         with settings(page, "sweep_result"):
-            kind = st.segmented_control("Result", kinds, format_func=RESULTS.get, key=key, required=True,
-                                        label_visibility="collapsed")
+            st.segmented_control("Result", kinds, format_func=RESULTS.__getitem__, key=key, required=True,
+                                 label_visibility="collapsed")
+        kind = state[key]
     found = [getattr(run, kind) if run else None for run in grid.runs]
     said = ["–" if value is None else f"{value:.4f}" if kind == "best" else f"{value:.1%}" for value in found]
     words = grid.lines(said, between="\n")
