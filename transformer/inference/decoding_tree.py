@@ -6,24 +6,25 @@ Nothing here draws or keeps anything: a tree is a value, and every move returns 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import NamedTuple, Self
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from transformer.basics.formatting import brief
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.changed import Given
-from transformer.inference.decoding import GREEDY, AnyStep, Sampling, start
+from transformer.inference.decoding import GREEDY, AnyStep, Sampling, Step, start
 
 MOST_OTHERS = 12  # branches kept besides the one looked at: each holds the key and value rows of its path
 FORESEEN, PATIENCE = 200, 3.0  # steps, and seconds, that a page decodes ahead of where one stands
 PORTION = 1.5  # seconds of a long way after which a picture is drawn
 FARTHEST = 200  # steps that "last" goes at most
+S = TypeVar("S", bound=AnyStep)
 
 
 @dataclass(frozen=True)
-class Branch:
+class Branch(Generic[S]):
     """One way the text went on: its last step, and what is to be chosen at steps from there."""
 
-    tip: AnyStep
+    tip: S
     choices: Mapping[int, int] = field(default_factory=dict)
 
     __repr__ = brief
@@ -51,19 +52,19 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class DecodingTree:
+class DecodingTree(Generic[S]):
     """A place in a decoding: the branch looked at, the step looked at, and the other branches."""
 
-    branch: Branch
+    branch: Branch[S]
     index: int = 0
-    others: tuple[Branch, ...] = ()
+    others: tuple[Branch[S], ...] = ()
 
     @property
-    def steps(self) -> list[AnyStep]:
+    def steps(self) -> list[S]:
         return self.branch.tip.path()
 
     @property
-    def step(self) -> AnyStep:
+    def step(self) -> S:
         return self.steps[self.index]
 
     @property
@@ -132,7 +133,7 @@ class DecodingTree:
         others = (self.branch, *self.others)[:MOST_OTHERS]
         return replace(self, branch=new, others=others).to(self.index + 1, sampling)
 
-    def visit(self, step: AnyStep) -> Self:
+    def visit(self, step: S) -> Self:
         """Look at a step that was made elsewhere, on the path that leads to it.
 
         A branch that has been that way is gone back to, and one that ends on the way is made longer.
@@ -145,7 +146,7 @@ class DecodingTree:
         return replace(self, branch=Branch(step, {step.index: step.id}), others=tuple(left[:MOST_OTHERS]),
                        index=step.index)
 
-    def switch(self, branch: Branch, index: int | None = None) -> Self:
+    def switch(self, branch: Branch[S], index: int | None = None) -> Self:
         """Look at another branch, at the same step if it has one."""
         others = (self.branch, *(other for other in self.others if other is not branch))
         index = self.index if index is None else index
@@ -168,8 +169,8 @@ class Progress:
     farthest: int | None = None  # the step that the part of it under way ends at, at most
 
 
-def go(tree: DecodingTree, index: int, choices: Sequence[Choice], sampling: Sampling,
-       progress: Progress) -> tuple[DecodingTree, Progress | None]:
+def go(tree: DecodingTree[S], index: int, choices: Sequence[Choice], sampling: Sampling,
+       progress: Progress) -> tuple[DecodingTree[S], Progress | None]:
     """Choose candidates at their steps, in order, then go to step `index`; where that takes long, a portion of it, and
     how far that is."""
     for choice in choices:
@@ -185,8 +186,8 @@ def go(tree: DecodingTree, index: int, choices: Sequence[Choice], sampling: Samp
     return tree, None if there else progress
 
 
-def _along(tree: DecodingTree, index: int, sampling: Sampling,
-           progress: Progress) -> tuple[DecodingTree, Progress, bool]:
+def _along(tree: DecodingTree[S], index: int, sampling: Sampling,
+           progress: Progress) -> tuple[DecodingTree[S], Progress, bool]:
     """A portion of the way to a step, how far that is, and whether it is all of the way."""
     farthest = tree.index + FARTHEST if progress.farthest is None else progress.farthest
     goal = min(index, farthest)
@@ -195,7 +196,7 @@ def _along(tree: DecodingTree, index: int, sampling: Sampling,
 
 
 def begin(ckpt: Checkpoint, text: str, *, choices: Mapping[int, int] | None = None, index: int = 0,
-          sampling: Sampling = GREEDY, change: Given = None) -> DecodingTree:
+          sampling: Sampling = GREEDY, change: Given = None) -> DecodingTree[Step]:
     """A decoding through a text, made the way a link says. Raises ValueError for a text the checkpoint cannot read, and
     for changes that do not fit it."""
     tip = start(ckpt, text, change=change)

@@ -29,7 +29,7 @@ def lines(series: dict[str, Sequence[float]], *, across: str, up: str, title: st
                   height=height)
 
 
-def describe_lines(series: dict[str, Sequence[float]], *, across: str, up: str) -> str:
+def describe_lines(series: Mapping[str, Sequence[float]], *, across: str, up: str) -> str:
     """A sentence for `alt=`: each curve's first and last value."""
     ends = "; ".join(f"{name} from {curve[0]:.4g} to {curve[-1]:.4g}" for name, curve in series.items())
     return f"{up} over {across}: {ends}."

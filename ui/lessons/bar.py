@@ -37,12 +37,12 @@ def show_lesson(page: str) -> None:
     place = st.container(key="lesson")
     arrive(page)
     _say_unknown(page)
-    if lesson_progress() is not None:
-        _serve()
+    if (progress := lesson_progress()) is not None:
+        _serve(progress)
     if (progress := lesson_progress()) is None:
         return
-    open_page(page)
-    take_cell(page)
+    open_page(progress, page)
+    take_cell(progress, page)
     when_arrived(lambda: _draw(place, progress, page))
 
 
@@ -61,15 +61,15 @@ def _say_unknown(page: str) -> None:
         st.session_state.pop(UNKNOWN, None)
 
 
-def _serve() -> None:
+def _serve(progress: LessonProgress) -> None:
     sent, state = sent_by_lesson(), st.session_state
-    if sent is None or sent["number"] == state.get(SERVED, 0) or sent["lesson"] != lesson_progress().lesson.name:
+    if sent is None or sent["number"] == state.get(SERVED, 0) or sent["lesson"] != progress.lesson.name:
         return
     state[SERVED] = sent["number"]
-    take_answers(sent["answers"])
+    take_answers(progress, sent["answers"])
     if sent["leave"]:
         leave()
-    elif sent["to"] != lesson_progress().at:
+    elif sent["to"] != progress.at:
         go(sent["to"])
 
 
@@ -90,7 +90,8 @@ def _question(progress: LessonProgress) -> Mapping[str, object] | None:
     if question is None:
         return None
     result = finding(progress)
-    answer, data = result.answer, {"kind": question.kind, "ask": question.ask}
+    answer = result.answer
+    data: dict[str, object] = {"kind": question.kind, "ask": question.ask}
     if answer is None:
         return data | {"problem": f"This question has no answer here: {result.problem}."}
     if isinstance(answer, NextToken):

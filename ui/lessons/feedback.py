@@ -8,9 +8,9 @@ from ui.figures.labels import part_of_one, plain_label
 def given_text(answer: Answer | None, reply: object) -> str:
     """The visitor's answer."""
     match answer:
-        case NextToken(choices):
+        case NextToken(choices) if isinstance(reply, int):
             return plain_label(choices[reply].piece)
-        case Cell():
+        case Cell() if isinstance(reply, int):
             return plain_label(answer.keys[reply])
     return number(reply) if isinstance(reply, float) else str(reply)
 
@@ -33,12 +33,12 @@ def verdict(answer: Answer, reply: object) -> str:
     """Whether an answer is right, in a sentence."""
     right = answer.judge(reply)
     match answer:
-        case NextToken(choices):
+        case NextToken(choices) if isinstance(reply, int):
             chosen = choices[reply]
             return f"Right: the model predicts {right_text(answer)}." if right else (
                 f"The model predicts {right_text(answer)}. Your {plain_label(chosen.piece)} has "
                 f"{in_percent(chosen.probability)}.")
-        case Cell():
+        case Cell() if isinstance(reply, int):
             token, weight = plain_label(answer.keys[reply]), part_of_one(answer.weights[reply])
             return f"Right: {weight} of this row is on {token}." if right else (
                 f"{token} has {weight} of this row. Most is on {right_text(answer)}.")
@@ -49,6 +49,6 @@ def verdict(answer: Answer, reply: object) -> str:
     raise AssertionError(f"nothing is said of {answer!r}")
 
 
-def number(value: object) -> str:
+def number(value: float) -> str:
     text = f"{value:.4g}"
     return part_of_one(value, 4) if text == "1" and value < 1 else text

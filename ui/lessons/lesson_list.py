@@ -59,13 +59,17 @@ def _show_card(page: str, lesson: Lesson) -> list[Finding]:
         st.button("Check", key=f"{page}_check_{lesson.name}", on_click=partial(_check, page, lesson),
                   help="Whether every link opens and every question has an answer.")
         if own_file:
-            st.button("Remove", key=f"{page}_remove_{lesson.name}", on_click=partial(own().pop, lesson.name, None))
+            st.button("Remove", key=f"{page}_remove_{lesson.name}", on_click=partial(_remove, lesson.name))
     return findings
 
 
 def _start(lesson: Lesson, at: int = 0) -> None:
     st.session_state.pop(RESULTS, None)
     start(lesson, at)
+
+
+def _remove(name: str) -> None:
+    own().pop(name, None)
 
 
 def _check(page: str, lesson: Lesson) -> None:
@@ -93,7 +97,7 @@ def show_results() -> None:
     if progress is None:
         return
     with st.container(border=True, key="lessons_results"):
-        with_question = [at for at, stop in enumerate(progress.lesson.stops) if stop.question]
+        with_question = {at: stop.question for at, stop in enumerate(progress.lesson.stops) if stop.question}
         if recap := [stop for stop in progress.lesson.stops if stop.recap]:
             st.markdown(f"**{figures.markdown_text(progress.lesson.title)}**: done.\n\n" + "\n".join(
                 f"1. **{figures.markdown_text(stop.title)}.** {figures.markdown_text(stop.recap)}" for stop in recap))
@@ -102,15 +106,16 @@ def show_results() -> None:
         if not with_question:
             st.markdown("The lessons below continue from here.")
             return
-        judged = {at: finding(progress, at).answer.judge(progress.answers[at]) for at in with_question
-                  if at in progress.answers and finding(progress, at).answer is not None}
+        judged = {at: answer.judge(progress.answers[at]) for at in with_question
+                  if at in progress.answers and (answer := finding(progress, at).answer) is not None}
         counted = [right for right in judged.values() if right is not None]
         right = f"{sum(counted)} of {len(counted)} right, " if counted else ""
         st.markdown(f"**{figures.markdown_text(progress.lesson.title)}**: {right}{len(judged)} of {len(with_question)} "
                     "questions answered.")
-        rows = [(f"{at + 1}. {progress.lesson.stops[at].title}", progress.lesson.stops[at].question.ask,
+        rows = [(f"{at + 1}. {progress.lesson.stops[at].title}", question.ask,
                  given_text(finding(progress, at).answer, progress.answers[at]) if at in judged else "",
-                 right_text(finding(progress, at).answer), RIGHT[judged.get(at)]) for at in with_question]
+                 right_text(finding(progress, at).answer), RIGHT[judged.get(at)])
+                for at, question in with_question.items()]
         st.html(figures.plain_table(["stop", "question", "your answer", "the model", ""], rows, label="results",
                                     wrap=True))
 
@@ -144,7 +149,7 @@ def show_own(page: str) -> None:
 
 def _open(page: str, key: str) -> None:
     file, state = st.session_state.get(key), st.session_state
-    if not hasattr(file, "getvalue"):  # no file, or an incomplete one
+    if file is None or not hasattr(file, "getvalue"):  # no file, or an incomplete one
         return
     state[f"{page}_files"] = state.get(f"{page}_files", 0) + 1  # a new, empty uploader, which frees the bytes
     try:

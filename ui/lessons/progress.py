@@ -53,11 +53,12 @@ def lesson_progress() -> LessonProgress | None:
     return st.session_state.get(STATE)
 
 
-def start(lesson: Lesson, at: int = 0) -> None:
+def start(lesson: Lesson, at: int = 0) -> LessonProgress:
     """Starts a lesson at a stop, and ends the one under way."""
     leave()
-    st.session_state[STATE] = LessonProgress(lesson)
+    progress = st.session_state[STATE] = LessonProgress(lesson)
     go(at)
+    return progress
 
 
 def go(at: int) -> None:
@@ -70,7 +71,7 @@ def go(at: int) -> None:
         leave()
         go_to("lessons")
     progress.at, progress.moved = max(0, at), True
-    cover()
+    cover(progress)
     _remember(progress)
 
 
@@ -100,19 +101,17 @@ def arrive(page: str) -> None:
         if lesson is None:
             st.session_state[UNKNOWN] = page, name
             return
-        start(lesson)
-        progress = lesson_progress()
+        progress = start(lesson)
     progress.at = max(0, min(at, len(progress.lesson.stops) - 1))
     progress.moved = not (address.keys() - {"lesson", "stop", "present"})
     if progress.moved:  # the page will not read this address
         present(page, PRESENT.items() <= address.items())
     _remember(progress)
-    cover()
+    cover(progress)
 
 
-def open_page(page: str) -> None:
+def open_page(progress: LessonProgress, page: str) -> None:
     """Opens the page of a stop after a move, which ends this run."""
-    progress = lesson_progress()
     if not progress.moved:
         return
     progress.moved, progress.unjudged = False, None
@@ -142,16 +141,15 @@ def check_lesson(lesson: Lesson) -> list[Finding]:
         return check(lesson, open_stop, watch=work.watch)
 
 
-def take_answers(sent: Mapping[str, object]) -> None:
+def take_answers(progress: LessonProgress, sent: Mapping[str, object]) -> None:
     """Takes the answers that the bar has sent; the first one to each stop counts."""
-    progress = lesson_progress()
     if room_is_asked():
         return
     for key, reply in list(sent.items())[:len(progress.lesson.stops)]:
         at = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 4 else -1
         if 0 <= at < len(progress.lesson.stops) and at not in progress.answers and _fits(progress, at, reply):
             progress.answers[at] = reply
-    cover()
+    cover(progress)
 
 
 def room_is_asked() -> bool:
@@ -178,9 +176,8 @@ def _fits(progress: LessonProgress, at: int, reply: object) -> bool:
     return False
 
 
-def take_cell(page: str) -> None:
+def take_cell(progress: LessonProgress, page: str) -> None:
     """Takes a click on a cell, in the row of the question, as the answer."""
-    progress = lesson_progress()
     stop, state = progress.stop, st.session_state
     if not (stop.question and stop.question.kind == "cell") or page != stop.page or progress.at in progress.answers:
         return
@@ -198,16 +195,15 @@ def take_cell(page: str) -> None:
         progress.answers[progress.at] = int(pair[1])
 
 
-def cover() -> None:
+def cover(progress: LessonProgress) -> None:
     """Hides the candidates that a question asks for, on the page of its stop, until it is answered."""
-    progress = lesson_progress()
-    question = progress.stop.question
-    open_ = bool(question) and progress.at not in progress.answers
+    question = None if progress.at in progress.answers else progress.stop.question
+    asked = None if question is None else of_stop(progress.stop)
     stop = f"{progress.lesson.name}/{progress.at}"
-    st.session_state[QUESTION] = {**of_stop(progress.stop), "stop": stop} if open_ else None
+    st.session_state[QUESTION] = None if asked is None else {**asked, "stop": stop}
     st.session_state[STOP] = progress.stop.title
-    covers = open_ and (question.kind == "next token" or question.compare == "output")
-    st.session_state[CELL_ASKED] = progress.stop.page if open_ and question.kind == "cell" else None
+    covers = question is not None and (question.kind == "next token" or question.compare == "output")
+    st.session_state[CELL_ASKED] = progress.stop.page if question and question.kind == "cell" else None
     if progress.hidden and not (covers and progress.hidden == progress.stop.page):
         uncover()
     if covers and progress.hidden is None and finding(progress).answer is not None:

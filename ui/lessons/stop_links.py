@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from transformer.basics.formatting import quote
 from transformer.basics.paths import ROOT
@@ -20,10 +21,10 @@ def fields_of(page: str) -> Mapping[str, Field]:
     """The fields of a page's address. Only the page's script has them all, and to import it would be to run it; so only
     its imports, constants, functions and classes are run."""
     tree = ast.parse((ROOT / EVERY_PAGE[page].script).read_text("utf-8"))
-    named = [node for node in tree.body if isinstance(
+    named: list[ast.stmt] = [node for node in tree.body if isinstance(
         node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef) or (
         isinstance(node, ast.Assign) and all(_constant(target) for target in node.targets))]
-    names: dict[str, object] = {"__name__": f"fields of {page}"}
+    names: dict[str, Any] = {"__name__": f"fields of {page}"}
     exec(compile(ast.Module(named, []), EVERY_PAGE[page].script, "exec"), names)
     return names.get("FIELDS", {})
 
@@ -48,7 +49,7 @@ def open_stop(stop: Stop) -> Opened:
     return Opened(shows, values, _checkpoint(page, wanted) if named else None)
 
 
-def _shows(page: Page, values: Mapping[str, object]) -> Shows:
+def _shows(page: Page, values: Mapping[str, Any]) -> Shows:
     """What a question there can be about."""
     if page.name in ("translate", "write"):
         return "step"
@@ -69,11 +70,11 @@ def _check(page: Page, fields: Mapping[str, Field], name: str, value: str) -> No
 
 def _checkpoint(page: Page, wanted: str | None) -> Checkpoint:
     """The checkpoint that the page will open: the one in the link, else, as in its picker, the first that fits."""
-    candidates = [entry for entry in entries() if entry.about]
+    candidates = [entry.about for entry in entries() if entry.about]
     if wanted is not None:
-        candidates = [entry for entry in [*candidates, *along_the_way()]
-                      if wanted in (entry.about.id, entry.about.name)]
-    fits = [entry for entry in candidates if page.shows(entry.about.config)]
+        candidates += [entry.about for entry in along_the_way() if entry.about]
+        candidates = [about for about in candidates if wanted in (about.id, about.name)]
+    fits = [about for about in candidates if page.shows(about.config)]
     if wanted and candidates and not fits:
         raise ValueError(f"{page.title} cannot show the checkpoint {quote(wanted)}; leave it out of the link, or "
                          "name another")
@@ -81,6 +82,6 @@ def _checkpoint(page: Page, wanted: str | None) -> Checkpoint:
         raise ValueError(f"the checkpoint {quote(wanted or '')} is not on this server; leave it out of the link, or "
                          "add it on Checkpoints")
     try:
-        return opened(fits[0].folder, fits[0].about.id)
+        return opened(fits[0].folder, fits[0].id)
     except CheckpointError as error:
         raise ValueError(str(error)) from error

@@ -57,13 +57,13 @@ def _controls(page: str, prediction: Prediction) -> tuple[str, int]:
     if state.get(key) not in options:
         state[key] = options[0]
     with st.container(horizontal=True, gap="medium"):
-        baseline = st.segmented_control(
+        st.segmented_control(
             "Baseline", options, key=key, required=True,
             help="Where every token's path starts: the padding embedding, all zeros, or the mean of the vocabulary."
                  + ("" if "padding" in options else " This model has no padding."))
-        steps = st.segmented_control("Integration steps", STEPS, key=f"{page}_steps", required=True,
-                                     help="More steps take longer, and usually shrink the gap.")
-    return baseline, steps
+        st.segmented_control("Integration steps", STEPS, key=f"{page}_steps", required=True,
+                             help="More steps take longer, and usually shrink the gap.")
+    return state[key], state[f"{page}_steps"]
 
 
 def _baselines(prediction: Prediction) -> list[str]:

@@ -26,7 +26,7 @@ from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.word_attention import SIDES
 from transformer.measures.catalogue import BY_NAME
 from transformer.model.sites import label
-from transformer.settings.config import Kind
+from transformer.settings.config import KINDS, Kind
 from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.choices.head import head_controls, head_in_range, origin, plain_name
@@ -81,8 +81,8 @@ def _show_measured(page: str, sample: Sample, roles: HeadRoles, line: DeltaGener
                    label_visibility="collapsed", persist_state="session", help=BY_NAME[measure].explained,
                    on_change=partial(_leave_head, page))
     with box:
-        st.segmented_control("Heads with", list(ORDERS), key=f"{page}_heads_by", format_func=ORDERS.get, required=True,
-                             persist_state="session")
+        st.segmented_control("Heads with", list(ORDERS), key=f"{page}_heads_by", format_func=ORDERS.__getitem__,
+                             required=True, persist_state="session")
         head_controls(f"{page}_role", ckpt.config)
     with st.container(key=f"{page}_contexts_picture"):
         left, right = columns(page, [1, 2], gap="medium")
@@ -125,12 +125,14 @@ def _take(page: str, head: Head) -> None:
 def _ranked(roles: HeadRoles, measure: str, order: str) -> list[Head]:
     """All heads that have a measure, in the order that is asked for; equal ones as in the model."""
     found: list[tuple[float, Head]] = []
-    for kind, values in roles.values.items():
-        if not roles.queries[kind].get(measure):
+    for kind in KINDS:
+        if not roles.queries.get(kind, {}).get(measure):
             continue
-        unlike = np.abs(values[measure] - roles.untrained[kind][measure])
-        by = {"most": -values[measure], "least": values[measure], "unlike": -unlike}[order]
-        found += [(float(by[at]), (kind, *at)) for at in np.ndindex(by.shape) if np.isfinite(by[at])]
+        values = roles.values[kind][measure]
+        unlike = np.abs(values - roles.untrained[kind][measure])
+        by = {"most": -values, "least": values, "unlike": -unlike}[order]
+        found.extend((float(by[layer, head]), (kind, layer, head)) for layer, head in np.ndindex(by.shape)
+                     if np.isfinite(by[layer, head]))
     return [head for _, head in sorted(found, key=lambda one: one[0])]
 
 
@@ -186,7 +188,7 @@ def _show_contexts(page: str, sample: Sample, scores: HeadScores, chosen: Head, 
     ckpt = sample.ckpt
     title = PEAK.title if measure == PEAK.name else BY_NAME[measure].title
     with box:
-        st.segmented_control("Its queries, sorted by", list(BY), key=f"{page}_queries_by", format_func=BY.get,
+        st.segmented_control("Its queries, sorted by", list(BY), key=f"{page}_queries_by", format_func=BY.__getitem__,
                              required=True, persist_state="session", help=EXPLAINED)
         st.download_button("HeadVis", partial(_file, ckpt, scores, chosen), f"{label(*chosen)}-{ckpt.id}.json",
                            "application/json", key=f"{page}_headvis", icon=":material/download:", on_click="ignore",

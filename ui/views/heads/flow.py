@@ -10,6 +10,7 @@ from transformer.basics.formatting import how_many
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding import Candidate
 from transformer.model.sites import label
+from transformer.settings.config import Kind
 from ui import figures
 from ui.components.flow import show_flow
 from ui.page.link import Field, decimal, optional
@@ -159,6 +160,7 @@ def _tokens(prediction: Prediction, stack: str) -> list[str]:
 def _row(ckpt: Checkpoint, node: Node) -> float:
     """How high a node stands in its stack: each layer's parts above those below."""
     parts = _parts(ckpt, _stack(node))
+    assert node.layer is not None
     if node.site == "mlp_out":
         return (node.layer + 1) * parts - 0.5
     inside = {"resid_pre": 0, "resid_mid": 2 if node.kind == "cross" else 1, "resid_post": parts}
@@ -216,10 +218,17 @@ def _at(prediction: Prediction) -> int:
     return prediction.position if prediction.answer.masked else len(prediction.read.ids) - 1
 
 
+def _head_of(edge: Edge) -> tuple[Kind, int, int] | None:
+    """The head that an edge stands for; None for another way."""
+    if edge.kind in ("residual", "feed_forward", "logits") or edge.layer is None or edge.head is None:
+        return None
+    return edge.kind, edge.layer, edge.head
+
+
 def _by(edge: Edge) -> str:
     """What an edge stands for, in a word."""
-    if edge.head is not None:
-        return label(edge.kind, edge.layer, edge.head)
+    if (head := _head_of(edge)) is not None:
+        return label(*head)
     return {"residual": "residual", "feed_forward": "feed-forward", "logits": "output"}[edge.kind]
 
 
@@ -254,8 +263,8 @@ def _show_edge(prediction: Prediction, edge: Edge) -> None:
     st.markdown(f"### {_by(edge)}")
     st.markdown(f"**{figures.some_percent(edge.importance)}** of the flow goes from {source} to {target} by this head.")
     st.markdown(f"That is {figures.some_percent(edge.share)} of what the row at {target} is made of after this block.")
-    link = prediction.link(edge.kind, edge.layer, edge.head)
-    if link is not None:
+    head = _head_of(edge)
+    if head is not None and (link := prediction.link(*head)) is not None:
         other, params = link
         st.page_link(other.script, label=f"Open this head in {other.title}", icon=":material/arrow_forward:",
                      query_params=params)
@@ -288,7 +297,7 @@ def _show_node(page: str, prediction: Prediction, found: Flow, node: Node) -> No
 
 def _count(prediction: Prediction) -> int:
     """How many tokens or classes are named at either end."""
-    return max(1, min(WRITTEN, prediction.ckpt.config.n_classes // 2)) if prediction.classifies else WRITTEN
+    return max(1, min(WRITTEN, prediction.outcomes // 2)) if prediction.classifies else WRITTEN
 
 
 def _listed(prediction: Prediction, written: list[Candidate]) -> str:

@@ -15,6 +15,7 @@ from transformer.checkpoints.checkpoint import Checkpoint, CheckpointError
 from transformer.evaluation.held_out import held_out_sentences
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, log_tail, progress, stop
+from transformer.settings.config import KINDS
 from transformer.studies.ablation_job import HeadEffects, launch, place, read
 from ui import figures
 from ui.access import owners, quotas, visitors
@@ -235,7 +236,8 @@ def _without_errors(effects: HeadEffects, measured: list[str]) -> str:
 
 def _significant(effects: HeadEffects, each: str) -> str:
     """The number of heads that change the loss by two standard errors or more, and the largest change."""
-    heads = [(kinds["change"][at], Head(kind, *map(int, at)), kinds["se"][at]) for kind, kinds in effects.values.items()
+    heads = [(kinds["change"][at], Head(kind, *map(int, at)), kinds["se"][at]) for kind in KINDS
+             if (kinds := effects.values.get(kind)) is not None
              for at in np.ndindex(kinds["change"].shape) if np.isfinite(kinds["change"][at])]
     sure = sorted((one for one in heads if np.isfinite(one[2]) and abs(one[0]) >= 2 * one[2]), reverse=True)
     verb = "changes" if len(sure) == 1 else "change"

@@ -47,12 +47,13 @@ def show_lens(page: str, prediction: Prediction, *, dark: bool) -> None:
         title = st.container(width="content", key=f"{page}_lens_title")
         name = "logit"
         if len(offered) > 1:
-            name = st.segmented_control("Lens", offered, key=f"{page}_lens", required=True, format_func=LENSES.get,
-                                        label_visibility="collapsed")
+            st.segmented_control("Lens", offered, key=f"{page}_lens", required=True, format_func=LENSES.__getitem__,
+                                 label_visibility="collapsed")
+            name = state[f"{page}_lens"]
         of_source = False
         if config.decoder_layers and config.encoder_layers and name != "tuned":
             of_source = st.segmented_control("States", list(STATES), key=f"{page}_states", required=True,
-                                             format_func=STATES.get, label_visibility="collapsed") == "source"
+                                             format_func=STATES.__getitem__, label_visibility="collapsed") == "source"
     jacobian = None
     try:
         waits = name == "jacobian" and (jacobian := _jacobian(page, prediction.ckpt)) is None
@@ -95,8 +96,9 @@ def _choose_colour(page: str, prediction: Prediction, colours: list[str]) -> str
     if st.session_state[f"{page}_colour"] not in colours:
         st.session_state[f"{page}_colour"] = colours[0]
     with st.popover("Shading", key=f"{page}_lens_settings"):
-        return st.segmented_control("Shade by", colours, key=f"{page}_colour", required=True,
-                                    format_func=lambda name: COLOURS[name].replace("next token", _what(prediction)))
+        st.segmented_control("Shade by", colours, key=f"{page}_colour", required=True,
+                             format_func=lambda name: COLOURS[name].replace("next token", _what(prediction)))
+    return st.session_state[f"{page}_colour"]
 
 
 def _jacobian(page: str, ckpt: Checkpoint) -> JacobianLens | None:
@@ -160,8 +162,9 @@ def _choose_source(key: str, lens: Lens, tokens: list[str]) -> int:
         state[key] = int(lens.probability[-1].argmax())
     if len(tokens) > FEW:
         return st.number_input("Source position", 0, len(tokens) - 1, step=1, key=key, width=200)
-    return st.pills("Source token", range(len(tokens)), key=key, required=True, wrap=True, label_visibility="collapsed",
-                    format_func=lambda at: pill(at, tokens[at], own=False))
+    st.pills("Source token", range(len(tokens)), key=key, required=True, wrap=True, label_visibility="collapsed",
+             format_func=lambda at: pill(at, tokens[at], own=False))
+    return state[key]
 
 
 def _window(page: str, prediction: Prediction, name: str, through: TunedLens | JacobianLens | None
@@ -182,8 +185,7 @@ def _window(page: str, prediction: Prediction, name: str, through: TunedLens | J
 
 def _table(lens: Lens, prediction: Prediction, column: int, *, colour: str, dark: bool) -> str:
     answer, classes = prediction.answer, prediction.classifies
-    size = prediction.ckpt.config.n_classes if classes else prediction.ckpt.config.vocab_size
-    values, shades, texts, scale = _shaded(lens, colour, size)
+    values, shades, texts, scale = _shaded(lens, colour, prediction.outcomes)
     labels = answer.whole.labels(answer.side)
     read = ["the whole text"] if classes else [labels[at] for at in lens.positions]
     cells = [[figures.DepthCell(lens.labels[id], value, shade, texts(value), id == final)
@@ -230,8 +232,9 @@ def _show_candidates(lens: Lens, prediction: Prediction, column: int, *, dark: b
 
 def _followed(lens: Lens, prediction: Prediction, column: int, *, divergence: bool = True) -> figures.Following:
     """The numbers of the token that is asked about, at one position."""
-    numbers = [each[:, column].tolist() for each in (lens.rank, lens.probability, lens.entropy)]
-    return figures.Following(prediction.token, *numbers, lens.divergence[:, column].tolist() if divergence else None)
+    rank, probability, entropy = (each[:, column].tolist() for each in (lens.rank, lens.probability, lens.entropy))
+    return figures.Following(prediction.token, rank, probability, entropy,
+                             lens.divergence[:, column].tolist() if divergence else None)
 
 
 def _show_curves(page: str, lens: Lens, prediction: Prediction, column: int, *, dark: bool) -> None:

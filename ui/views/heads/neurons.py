@@ -28,7 +28,7 @@ from ui.views.heads.prediction import Prediction, kept
 LISTED = 12
 SAMPLE = 200  # held-out texts in which contexts are looked for
 ORDERS = {"adds": "changes it most", "fires": "fires most here"}
-Neuron = tuple[str, int, int]  # stack, layer, number
+Neuron = tuple[Stack, int, int]  # stack, layer, number
 
 
 def _neuron(text: str) -> Neuron:
@@ -44,14 +44,14 @@ FIELDS = {"neuron": optional(Field(None, _neuron, lambda one: "-".join(map(str, 
 
 def show_neurons(page: str, prediction: Prediction, *, dark: bool) -> None:
     """The neurons of all layers at the prediction's position, beside the one that is chosen."""
-    ckpt, stack = prediction.ckpt, "encoder" if prediction.read.tgt is None else "decoder"
+    ckpt, stack = prediction.ckpt, _stack(prediction)
     if not ckpt.config.d_ff:
         st.info("This model has attention alone and no feed-forward parts, so it has no neurons.")
         return
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_neurons_line"):
         st.markdown("Which neurons decide?", width="content", help=EXPLAINED)
         order = st.segmented_control("Order", list(ORDERS), key=f"{page}_neurons", required=True,
-                                     format_func=ORDERS.get, label_visibility="collapsed")
+                                     format_func=ORDERS.__getitem__, label_visibility="collapsed")
     try:
         fires, adds = kept(page, "fires", prediction.key, "Reading", lambda work: _fires_and_adds(prediction, stack))
     except ValueError as error:
@@ -71,11 +71,16 @@ def show_neurons(page: str, prediction: Prediction, *, dark: bool) -> None:
         _show_one(page, prediction, chosen, fires, dark=dark)
 
 
+def _stack(prediction: Prediction) -> Stack:
+    """The stack that the prediction is read from."""
+    return "encoder" if prediction.read.tgt is None else "decoder"
+
+
 def _rows(prediction: Prediction) -> list[int]:
     """The positions whose neurons are listed: that of the prediction, or all where a text has one class."""
     if prediction.classifies:
-        return [*range(prediction.read.src.shape[1])]
-    return [prediction.position if prediction.answer.masked else prediction.read.tgt.shape[1] - 1]
+        return [*range(len(prediction.read.ids))]
+    return [prediction.position if prediction.answer.masked else len(prediction.read.ids) - 1]
 
 
 def _fires_and_adds(prediction: Prediction, stack: Stack) -> tuple[Tensor, Tensor]:
@@ -85,6 +90,7 @@ def _fires_and_adds(prediction: Prediction, stack: Stack) -> tuple[Tensor, Tenso
                      capture=f"{stack}.*.mlp_post", change=read.changes)
 
     def logit(of: Run) -> Tensor:
+        assert of.logits is not None
         rows = of.logits if prediction.classifies else of.logits[_rows(prediction)[0]]
         return rows[prediction.token]
 
@@ -92,7 +98,7 @@ def _fires_and_adds(prediction: Prediction, stack: Stack) -> tuple[Tensor, Tenso
     return fires, (fires * activations(passed.grad(logit), stack)).sum(1)
 
 
-def _chosen(page: str, ckpt: Checkpoint, stack: str, ranked: Tensor) -> Neuron:
+def _chosen(page: str, ckpt: Checkpoint, stack: Stack, ranked: Tensor) -> Neuron:
     """The neuron that was chosen; the first of the list if none was, or this model has it not."""
     one = st.session_state.get(f"{page}_neuron")
     if one is not None and one[0] == stack and 0 <= one[1] < len(ranked) and 0 <= one[2] < ckpt.config.d_ff:
@@ -105,7 +111,7 @@ def _take(page: str, neuron: Neuron) -> None:
     st.session_state[f"{page}_neuron"] = neuron
 
 
-def _choose(page: str, stack: str, ranked: Tensor, adds: Tensor, here: Tensor, chosen: Neuron) -> None:
+def _choose(page: str, stack: Stack, ranked: Tensor, adds: Tensor, here: Tensor, chosen: Neuron) -> None:
     """The list, a button for each neuron."""
     order = ranked.flatten().topk(min(LISTED, ranked.numel())).indices.tolist()
     for place in order:

@@ -50,10 +50,10 @@ HEADS = "heads"
 SHOWN = {**{part: name.capitalize() for part, name in PARTS.items()}, HEADS: "Heads"}
 FURTHER = 40  # tokens that are written, to see what becomes of the text
 MOST_HEADS = 64  # along whose paths is patched
-Cell = tuple[str, int, int]  # kind, layer, and a position or a head
+Cell = tuple[Kind, int, int]  # kind, layer, and a position or a head
 
 
-def _cell(text: str) -> Cell:
+def _cell(text: str) -> tuple[str, int, int]:
     kind, layer, at = text.split("-")
     return kind, int(layer), int(at)
 
@@ -127,8 +127,9 @@ def _choose_part(page: str, ckpt: Checkpoint) -> str:
     state, key, parts = st.session_state, f"{page}_part", [part for part in SHOWN if _kinds(ckpt, part)]
     if state.get(key) not in parts:
         state[key] = parts[0]
-    return st.segmented_control("What is patched", parts, key=key, format_func=SHOWN.get, required=True,
-                                label_visibility="collapsed")
+    st.segmented_control("What is patched", parts, key=key, format_func=SHOWN.__getitem__, required=True,
+                         label_visibility="collapsed")
+    return state[key]
 
 
 def decided(result: Answer) -> int:

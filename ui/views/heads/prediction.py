@@ -90,6 +90,12 @@ class Prediction:
         return self.answer.whole.tgt is None and not self.answer.masked
 
     @property
+    def outcomes(self) -> int:
+        """How many tokens, or classes, there are to predict."""
+        config = self.ckpt.config
+        return config.n_classes if self.classifies and config.n_classes else config.vocab_size
+
+    @property
     def key(self) -> tuple:
         """The key of all numbers about this prediction."""
         return (*self.of, self.position, self.token)
@@ -284,9 +290,10 @@ def _choose_token(page: str, result: Answer, of: tuple, first: int) -> Predictio
             st.html(figures.token_chips(result.whole.labels("src"), label="source tokens", unknown=result.unknown),
                     width="content")
         if count <= FEW:
-            position = st.pills("Token", range(count), key=key, required=True, on_change=anew, wrap=True,
-                                label_visibility="collapsed",
-                                format_func=lambda at: pill(at, tokens[at], own=at >= result.typed))
+            st.pills("Token", range(count), key=key, required=True, on_change=anew, wrap=True,
+                     label_visibility="collapsed",
+                     format_func=lambda at: pill(at, tokens[at], own=at >= result.typed))
+            position: int = state[key]
         else:
             position = st.number_input(f"Token {'at' if result.masked else 'after'} position", 0, count - 1, step=1,
                                        key=key, on_change=anew, width=200)

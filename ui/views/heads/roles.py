@@ -145,7 +145,7 @@ def is_short(sentence: Sentence) -> bool:
     return max(len(sentence.src or ()), len(sentence.tgt or ())) <= SHORT
 
 
-def weights_on(ckpt: Checkpoint, sentence: Sentence, kind: str) -> np.ndarray:
+def weights_on(ckpt: Checkpoint, sentence: Sentence, kind: Kind) -> np.ndarray:
     """The weights (layers, H, Tq, Tk) of a kind on a measured sentence."""
     batch = pad_sentences(ckpt.config, [sentence], device=ckpt.device)
     layers = dict(read_weights(ckpt.model, batch.src, batch.tgt))[kind]
@@ -260,7 +260,7 @@ def measured_names(roles: HeadRoles, kind: str) -> list[str]:
     return [name for name in roles.values[kind] if roles.queries[kind][name]]
 
 
-def _chosen(page: str, roles: HeadRoles, ckpt: Checkpoint) -> tuple[str, str, int, int]:
+def _chosen(page: str, roles: HeadRoles, ckpt: Checkpoint) -> tuple[str, Kind, int, int]:
     """The chosen measure, kind, layer and head, in range; by default the head with the largest value."""
     state = st.session_state
     first = state.get(f"{page}_role_layer") is None and state.get(f"{page}_role_head") is None

@@ -186,7 +186,7 @@ def say_cut(sample: Sample, roles: HeadRoles) -> None:
     if sample.on != OWN or sample.ckpt.config.task != "translation":
         return
     most = min(LONGEST_TRANSLATION, sample.ckpt.config.max_len)
-    cut = sum(len(one.tgt) >= most and one.target not in sample.texts for one in roles.sentences)
+    cut = sum(len(one.tgt or ()) >= most and (one.target or "") not in sample.texts for one in roles.sentences)
     if cut:
         st.warning(f"{cut} of the model's own translations {'is' if cut == 1 else 'are'} cut off after about {most:,} "
                    "tokens, before their end.")

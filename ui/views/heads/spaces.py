@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 import torch
@@ -226,9 +226,10 @@ def _choose_place(page: str, ckpt: Checkpoint) -> tuple[Place, str]:
         state[f"{page}_stack"] = next(iter(stacks))
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{page}_space_line"):
         st.markdown("What lies near what?", width="content", help=f"{EXPLAINED}\n\n{OF_HEADS}")
-        space = st.segmented_control("Vectors", list(SPACES), key=f"{page}_space", required=True,
-                                     format_func=SPACES.get, label_visibility="collapsed",
-                                     on_change=partial(_take, page, None))
+        st.segmented_control("Vectors", list(SPACES), key=f"{page}_space", required=True,
+                             format_func=SPACES.__getitem__, label_visibility="collapsed",
+                             on_change=partial(_take, page, None))
+        space = state[f"{page}_space"]
         if space == "heads":
             place = Place(space, *head_in_range(page, ckpt.config))
             head_controls(page, ckpt.config)
@@ -243,9 +244,9 @@ def _choose_place(page: str, ckpt: Checkpoint) -> tuple[Place, str]:
                 state[key] = (layers + 1) // 2 if state.get(key) is None else min(state[key], layers)
                 depth = st.slider("Layers applied", 0, layers, key=key, width=220)
             place = Place(space, stack, depth)
-        projection = st.segmented_control("Flattened by", list(PROJECTIONS), key=f"{page}_projection", required=True,
-                                          format_func=PROJECTIONS.get, label_visibility="collapsed")
-    return place, projection
+        st.segmented_control("Flattened by", list(PROJECTIONS), key=f"{page}_projection", required=True,
+                             format_func=PROJECTIONS.__getitem__, label_visibility="collapsed")
+    return place, state[f"{page}_projection"]
 
 
 def _read_own(ckpt: Checkpoint, text: str, target: str, work: Work) -> Sentence:
@@ -421,8 +422,9 @@ def _show_map(page: str, scene: Scene, drawn: Drawn, near: list[int], *, dark: b
             number = int(numbers[0]["number"])
             _take(page, Point(number >= first, number - first * (number >= first)))
 
+    size: dict[str, Any] = {"height": "stretch"} | chart_size(page, PRESENTED)
     st.vega_lite_chart(enlarged(page, picture, PRESENTED), key=key, on_select=take, selection_mode=figures.PICKED,
-                       **({"height": "stretch"} | chart_size(page, PRESENTED)), alt=figures.describe_space_map(
+                       **size, alt=figures.describe_space_map(
                            groups, axes=drawn.axes, chosen=f"“{figures.plain_label(cloud.space.token(at))}”"))
 
 

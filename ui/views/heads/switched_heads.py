@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import streamlit as st
+from torch import Tensor
 
 from transformer.analysis.ablation import EXPLAINED, Head, PathChange, all_heads, compare_paths, switch_heads
 from transformer.attention_view.message import token_labels
@@ -72,13 +73,16 @@ FEW_CLASSES = 6  # with room beside the switches
 BEFORE = "unchanged"
 
 
+Pair = tuple[Step, Step] | tuple[Reading, Reading]
+
+
 @dataclass(frozen=True)
 class Both:
     """A text read with all heads, and with some switched."""
 
     ckpt: Checkpoint
     name: str  # the switched heads, such as “without X1H3”
-    readings: tuple[Step, Step] | tuple[Reading, Reading]  # the same tokens, read both ways
+    readings: Pair  # the same tokens, read both ways
     change: PathChange | None = None  # of a model that writes
 
 
@@ -105,7 +109,7 @@ def show_chances(page: str, both: Both, *, dark: bool) -> None:
     if not ckpt.config.n_classes:
         st.caption("This encoder predicts no class.")
         return
-    order, values = _classes(both.readings)
+    order, values = _classes(_logits(both.readings))
     few = order[:MOST_CLASSES]
     names = [ckpt.classes[at] for at in few]
     st.vega_lite_chart(
@@ -147,22 +151,27 @@ def _show_paths(page: str, ckpt: Checkpoint, change: PathChange, *, name: str) -
         _link(page, ckpt, after, "tokens after")
 
 
-def _classes(pair: tuple[Reading, Reading]) -> tuple[np.ndarray, np.ndarray]:
+def _logits(pair: Pair) -> list[Tensor]:
+    """What is predicted both ways; nothing by an encoder without a head."""
+    return [one.logits for one in pair if one.logits is not None]
+
+
+def _classes(logits: list[Tensor]) -> tuple[np.ndarray, np.ndarray]:
     """The classes, the likeliest of the unchanged model first, and the probabilities (classes, 2)."""
-    values = np.stack([one.logits.exp().cpu().numpy() for one in pair], axis=1)
+    values = np.stack([one.exp().cpu().numpy() for one in logits], axis=1)
     return np.argsort(-values[:, 0], kind="stable"), values
 
 
-def _show_encoder(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *, name: str, dark: bool) -> None:
+def _show_encoder(page: str, ckpt: Checkpoint, pair: Pair, *, name: str, dark: bool) -> None:
     """The classes, or the pieces put at each place, of a text read both ways."""
-    before = pair[0]
-    if before.logits is None:
+    logits, text = _logits(pair), pair[0].text
+    if not logits:
         st.info("This encoder has no head and predicts nothing: only its attention can be compared.")
         return
     if not ckpt.config.n_classes:
-        _show_masked(page, ckpt, pair, name=name)
+        _show_masked(page, ckpt, logits, read=pair[0].axes("encoder")[0], text=text, name=name)
         return
-    order, values = _classes(pair)
+    order, values = _classes(logits)
     first, second = (ckpt.classes[int(column.argmax())] for column in values.T)
     other = "the same" if first == second else f"**{figures.markdown_text(second)}**"
     sure, then = (in_percent(float(column.max())) for column in values.T)
@@ -174,22 +183,22 @@ def _show_encoder(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *,
         {BEFORE: values[few, 0].tolist(), name: values[few, 1].tolist()},
         caption_of(ckpt, "Probability of each class"), corner="class", tokens=False, written=in_percent,
         dark=dark))
-    _open(page, ckpt, address_of_step(ckpt.id, before.text)[0], "before", "Open this text")
+    _open(page, ckpt, address_of_step(ckpt.id, text)[0], "before", "Open this text")
 
 
-def _show_masked(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *, name: str) -> None:
-    """The likeliest piece at each place, both ways, for a masked language model."""
-    tops = [one.logits.softmax(-1).max(-1) for one in pair]
-    rows = [[f"{place}", figures.plain_label(read, longest=None),
-             *(text for values, ids in tops for text in (
+def _show_masked(page: str, ckpt: Checkpoint, logits: list[Tensor], *, read: list[str], text: str, name: str) -> None:
+    """The likeliest piece at each place, both ways, for a masked language model. read: the pieces of the text."""
+    tops = [one.softmax(-1).max(-1) for one in logits]
+    rows = [[f"{place}", figures.plain_label(piece, longest=None),
+             *(cell for values, ids in tops for cell in (
                  figures.plain_label(ckpt.tokenizer.piece(int(ids[place])), longest=None), f"{values[place]:.3f}"))]
-            for place, read in enumerate(pair[0].tokens["src"])]
+            for place, piece in enumerate(read)]
     same = sum(int(one) == int(other) for one, other in zip(tops[0][1], tops[1][1], strict=True))
     st.markdown(f"**Predictions at each position**: the same at {same} of {len(rows)} positions "
                 f"{figures.markdown_text(name)}.")
     st.html(figures.plain_table(["place", "read", BEFORE, "probability", name, "probability"], rows,
                                 label="predictions before and after", numbers=(3, 5)))
-    _open(page, ckpt, address_of_step(ckpt.id, pair[0].text)[0], "before", "Open this text")
+    _open(page, ckpt, address_of_step(ckpt.id, text)[0], "before", "Open this text")
 
 
 def _shown(step: Step) -> str:
@@ -382,8 +391,8 @@ def _choose_heads(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     state, config = st.session_state, ckpt.config
     chosen, what = state[f"{page}_heads"], state[f"{page}_what"]
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_what_settings"):
-        st.segmented_control("Clicked heads are", list(WHAT), format_func=WHAT.get, key=f"{page}_what", required=True,
-                             label_visibility="collapsed")
+        st.segmented_control("Clicked heads are", list(WHAT), format_func=WHAT.__getitem__, key=f"{page}_what",
+                             required=True, label_visibility="collapsed")
         st.button("Reset", key=f"{page}_all_on", icon=":material/restart_alt:", on_click=_all_on, args=[page],
                   disabled=not chosen)
     st.markdown(INSTRUCTION[what], help=EXPLAINED["switch"])
@@ -420,10 +429,11 @@ def _read_both(page: str, ckpt: Checkpoint, text: str, change: list[Change]) -> 
         with heavy("Decoding both ways") as work:
             both = compare_paths(ckpt, text, change, max_steps=STEPS[ckpt.config.task], watch=work.watch)
             forced = {step.index: step.id for step in both.before}
-            for after in steps(ckpt, text, max_steps=len(forced), forced=forced, change=change):
-                pair = both.before[-1], after
+            path = []
+            for step in steps(ckpt, text, max_steps=len(forced), forced=forced, change=change):
+                path.append(step)
                 work.watch()
-        known = state[f"{page}_paths"] = key, both, pair
+        known = state[f"{page}_paths"] = key, both, (both.before[-1], path[-1])
     _, both, pair = known
     return Both(ckpt, name, pair, both)
 

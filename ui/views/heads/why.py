@@ -66,7 +66,7 @@ def show_why(page: str, prediction: Prediction, *, dark: bool) -> None:
                     with st.container(horizontal=True, gap="small", width="content", key=f"{page}_why_{name}_links"):
                         for link in links:
                             link(page, prediction, story)
-    if right is not None:
+    if right is not None and isinstance(story.rests, Attribution):
         with right, st.container(key=f"{page}_evidence"):
             tokens, source = story.rests.tokens, plain_name(prediction.ckpt)
             title = f"What “{prediction.name(prediction.token)}” rests on"
@@ -260,6 +260,7 @@ class Wording:
     def _disagreements(self) -> list[str]:
         """What disagrees, each as a part of a sentence."""
         heads, tokens, lenses, parts = self.story.heads, self.story.tokens, self.story.lenses, []
+        wrote = self.story.wrote
         if heads is not None and not heads.agrees:
             parts.append(f"{self._head(heads.direct)} adds most, " + (
                 "yet no single head is needed" if heads.needed is None else
@@ -268,7 +269,7 @@ class Wording:
             by: dict[int, list[str]] = {}
             for evidence, at in tokens.first.items():
                 by.setdefault(at, []).append(
-                    self._head(self.story.wrote.head) if evidence == "looks" else EVIDENCE[evidence])
+                    self._head(wrote.head) if evidence == "looks" and isinstance(wrote, Wrote) else EVIDENCE[evidence])
             (at, names), *others = by.items()
             parts.append(", ".join([f"{enumerated(names)} point{'s' * (len(names) == 1)} to {self._token(at)}",
                                     *(f"{enumerated(names)} to {self._token(at)}" for at, names in others)]))

@@ -52,6 +52,8 @@ def typed_batch(ckpt: Checkpoint, sentences: list[tuple[str, str]]) -> Batch | N
         pairs = [pair for pair in ids if all(pair)]
         for pair in pairs:
             check_length(1 + max(map(len, pair)), config.max_len)
+        if config.pad_id is None or config.eos_id is None:
+            raise ValueError("this model has no token for padding, or for the end of a sentence; choose another")
     except ValueError as error:
         say_error(error)
         return None
@@ -64,6 +66,7 @@ def typed_batch(ckpt: Checkpoint, sentences: list[tuple[str, str]]) -> Batch | N
     names = [source.strip() for (source, _), pair in zip(sentences, ids, strict=True) if all(pair)]
     batch = PairBatches(pairs, batch_tokens=1_000_000, pad_id=config.pad_id, start_id=config.start_id,
                         eos_id=config.eos_id, seed=0).make(pairs)
+    assert batch.src is not None and batch.tgt is not None
     words = {side: [labelled([tokenizer.piece(id) for id in row], tokenizer) for row in rows.tolist()]
              for side, tokenizer, rows in (("src", ckpt.source_tokenizer, batch.src),
                                            ("tgt", ckpt.tokenizer, batch.tgt))}
@@ -103,6 +106,6 @@ def choose_pair(batch: Batch) -> int:
     state, count = st.session_state, len(batch.pairs)
     state[f"{PAGE}_pair"] = min(state[f"{PAGE}_pair"], count)
     names = [figures.markdown_text(figures.words_label(name, longest=24)) for name in batch.names]
-    return st.segmented_control("Pair", range(1, count + 1), key=f"{PAGE}_pair", required=True,
-                                format_func=lambda pair: f"{pair} · {names[pair - 1]}",
-                                label_visibility="collapsed") - 1
+    st.segmented_control("Pair", range(1, count + 1), key=f"{PAGE}_pair", required=True,
+                         format_func=lambda pair: f"{pair} · {names[pair - 1]}", label_visibility="collapsed")
+    return state[f"{PAGE}_pair"] - 1

@@ -14,6 +14,7 @@ from ui.views.masks.batch import PAGE, Batch
 
 MASKS = {"target": "Target padding", "causal": "Causal", "decoder": "Target and causal", "source": "Source padding",
          "cross": "Cross", "all": "All, small"}
+WINDOWED: dict[str, Kind] = {"source": "encoder", "decoder": "decoder"}  # a mask -> the attention whose window is drawn
 BELOW = 0.74  # of the window's height, under the choosers of mask and pair while presenting
 MEANINGS = {
     "target": "Target tokens attend to all target tokens that are not padding.",
@@ -28,8 +29,9 @@ MEANINGS = {
 
 def choose_mask() -> str:
     """Draws the chooser of a mask and returns one of MASKS."""
-    return st.segmented_control("Mask", list(MASKS), key=f"{PAGE}_mask", required=True, format_func=MASKS.get,
-                                persist_state="session", label_visibility="collapsed")
+    st.segmented_control("Mask", list(MASKS), key=f"{PAGE}_mask", required=True, format_func=MASKS.__getitem__,
+                         persist_state="session", label_visibility="collapsed")
+    return st.session_state[f"{PAGE}_mask"]
 
 
 def show_mask(ckpt: Checkpoint, batch: Batch, pair: int, name: str, *, dark: bool) -> None:
@@ -43,7 +45,7 @@ def show_mask(ckpt: Checkpoint, batch: Batch, pair: int, name: str, *, dark: boo
                         alt=figures.describe_mask_grid(small, batch.names, selected=pair))
         return
     mask, axes = masks[name][pair], batch.axes(name, pair)
-    config, kind = ckpt.config, {"source": "encoder", "decoder": "decoder"}.get(name)
+    config, kind = ckpt.config, WINDOWED.get(name)
     if kind and config.window is not None:
         every = all(map(config.has_window, range(config.layers(kind))))
         if every:

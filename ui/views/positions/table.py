@@ -51,11 +51,11 @@ def show_curves(table: Table, key: str, sets: DeltaGenerator, *, dark: bool) -> 
 def show_matrix(values: torch.Tensor, key: str, *, across: str, down: str, value: str, title: str, source: str,
                 dark: bool, angle: bool = False) -> None:
     """A heat map of numbers (rows, columns)."""
-    values = values.numpy()
-    figure = figures.number_heatmap(values, across=across, down=down, value=value, title=title, source=source,
+    numbers = values.numpy()
+    figure = figures.number_heatmap(numbers, across=across, down=down, value=value, title=title, source=source,
                                     angle=angle, dark=dark)
     st.plotly_chart(enlarged(PAGE, figure), key=f"{PAGE}_{key}", config=figures.PLOTLY_CONFIG, **chart_size(PAGE),
-                    alt=figures.describe_numbers(values, across=across, down=down, value=value))
+                    alt=figures.describe_numbers(numbers, across=across, down=down, value=value))
 
 
 def show_similarities(table: Table, *, dark: bool, likeness: str = "") -> None:
@@ -69,8 +69,8 @@ def show_similarities(table: Table, *, dark: bool, likeness: str = "") -> None:
             measure = "cosine"
         else:
             with settings(PAGE, "similarity"):
-                measure = st.segmented_control("Similarity", ["product", "cosine"], key=f"{PAGE}_measure",
-                                               required=True)
+                st.segmented_control("Similarity", ["product", "cosine"], key=f"{PAGE}_measure", required=True)
+            measure: str = st.session_state[f"{PAGE}_measure"]
         matrix = similarity(table.values, cosine=measure == "cosine")
         show_matrix(matrix, "similarity", across="position", down="position", value=measure,
                title="Similarity between positions", source=table.source, dark=dark)

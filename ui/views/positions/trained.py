@@ -11,6 +11,7 @@ from transformer.attention_view.message import token_labels
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.beam_search import translate
 from transformer.inference.reading import Reading, attend
+from transformer.settings.config import Kind
 from ui import figures
 from ui.choices.head import head_controls, head_in_range, origin, plain_name
 from ui.page.plain_text import say_error
@@ -39,8 +40,9 @@ def show_checkpoint(ckpt: Checkpoint, sets: DeltaGenerator, *, dark: bool) -> No
         state[f"{PAGE}_side"] = sides[0]
     side = sides[0]
     if positions.learned and len(sides) > 1:
-        side = right.segmented_control("Added to", sides, key=f"{PAGE}_side", required=True,
-                                       format_func={"src": "source embeddings", "tgt": "target embeddings"}.get)
+        right.segmented_control("Added to", sides, key=f"{PAGE}_side", required=True,
+                                format_func={"src": "source embeddings", "tgt": "target embeddings"}.__getitem__)
+        side = state[f"{PAGE}_side"]
     pictures = ckpt.model.position_pictures(count, side=side)
     (first, *others), source = pictures, _source(ckpt)
     table = Table(first.values.float().cpu(), first.title, first.value, source, first.column)
@@ -124,7 +126,7 @@ def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
                    "output.")
 
 
-def _show_both(ckpt: Checkpoint, readings: tuple[Reading, Reading], at: tuple[str, int, int], *,
+def _show_both(ckpt: Checkpoint, readings: tuple[Reading, Reading], at: tuple[Kind, int, int], *,
                dark: bool) -> torch.Tensor:
     """One head with positions and without; returns the share of each head's attention that moves, (layers, H)."""
     (kind, layer, head), (with_them, without) = at, readings

@@ -35,7 +35,7 @@ def choices_field() -> Field:
     return apart(Field({}, read_choices, write_choices))
 
 
-def step_fields(*, example: str, temperature: float = 0.0, **selection: object) -> dict[str, Field]:
+def step_fields(*, example: str, temperature: float = 0.0, **selection: Any) -> dict[str, Field]:
     """All that decides the picture. example: the text without one in the address; selection: what is looked at then."""
     sampling = {setting.name: quiet(sampling_field(setting)) for setting in SETTINGS}
     sampling["temperature"] = replace(sampling_field(SETTINGS[0]), default=temperature)  # always in the link
@@ -48,7 +48,8 @@ def step_fields(*, example: str, temperature: float = 0.0, **selection: object) 
 def sampling_field(setting: SamplingSetting) -> Field:
     """A sampling setting in a link, in the range that its widget offers."""
     least, most, _ = setting.offered
-    return whole(setting.off, least, most) if setting.type is int else decimal(setting.off, least, most)
+    return whole(setting.off, int(least), int(most)) if isinstance(setting.off, int) else decimal(
+        setting.off, least, most)
 
 
 def arrive(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:

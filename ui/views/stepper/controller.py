@@ -46,12 +46,12 @@ def sampling_of(page: str) -> Sampling:
     return Sampling.of({field.name: st.session_state.get(f"{page}_{field.name}") for field in fields(Sampling)})
 
 
-def decoding_of(page: str) -> DecodingTree | None:
+def decoding_of(page: str) -> DecodingTree[Step] | None:
     """The decoding under way."""
     return st.session_state.get(f"{page}_decoding")
 
 
-def keep_decoding(page: str, decoding: DecodingTree) -> DecodingTree:
+def keep_decoding(page: str, decoding: DecodingTree[Step]) -> DecodingTree[Step]:
     """Make this the decoding under way."""
     st.session_state[f"{page}_decoding"] = decoding
     return decoding
@@ -63,7 +63,7 @@ def forget_decoding(page: str) -> None:
 
 
 def current_decoding(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, *,
-                     opening: int | None) -> DecodingTree:
+                     opening: int | None) -> DecodingTree[Step]:
     """The decoding of a text: the one under way, moved as the controls ask, or a new one where text or checkpoint
     changed; ends the page with a sentence where the text cannot be read.
 
@@ -93,13 +93,14 @@ def _forget_places_of_another_text(page: str, text: str) -> None:
 
 
 def _current(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, *, opening: int | None,
-             changes: Changes) -> DecodingTree:
+             changes: Changes) -> DecodingTree[Step]:
     """See `current_decoding`. Raises ValueError for a text that cannot be read, and for what changes make of it."""
     state, sampling = st.session_state, sampling_of(page)
     decoding, move, under = decoding_of(page), move_of(page), what_if.changes_of(page)
     arrival = None if decoding else arrival
-    new = decoding is None or decoding.step.ckpt.id != ckpt.id or decoding.step.text != text
-    if new:
+    new = False
+    if decoding is None or decoding.step.ckpt.id != ckpt.id or decoding.step.text != text:
+        new = True
         decoding = _opened(ckpt, text, arrival, sampling, FORESEEN if opening is None else opening, changes)
         state[f"{page}_decodings"], state[f"{page}_opened"] = state.get(f"{page}_decodings", 0) + 1, decoding.index
     elif under != state.get(f"{page}_changed_by", []):
@@ -122,7 +123,7 @@ def _current(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] 
     return decoding
 
 
-def show_decoding(page: str, decoding: DecodingTree, *, rows: Sequence[Row], text: Mapping[str, object] | None,
+def show_decoding(page: str, decoding: DecodingTree[Step], *, rows: Sequence[Row], text: Mapping[str, object] | None,
                   dark: bool, brief: bool = False, plays: int = 0) -> tuple[Selection, Head]:
     """Draw the step view of a decoding; returns what is selected in it, and the numbers of that head. text: what is
     written so far. brief: with little besides, for a first look; plays: steps that it then takes by itself."""
@@ -141,7 +142,7 @@ def show_decoding(page: str, decoding: DecodingTree, *, rows: Sequence[Row], tex
                           on_change=None if brief else partial(what_if.take, page))
 
 
-def _keep(page: str, decoding: DecodingTree, progress: _Move | None, move: dict | None) -> None:
+def _keep(page: str, decoding: DecodingTree[Step], progress: _Move | None, move: dict | None) -> None:
     """Keep the decoding, then how far a move has come: a run that is cut short between the two goes to the same place
     again."""
     state = st.session_state
@@ -165,13 +166,13 @@ def turn(ckpt: Checkpoint) -> Iterator[None]:
 
 
 def _opened(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, sampling: Sampling,
-            most: int, changes: Changes) -> DecodingTree:
+            most: int, changes: Changes) -> DecodingTree[Step]:
     """A text at the step of its address, else with as much written as there is to be when it opens."""
     at = arrival["step"] if arrival else None
     choices = dict((arrival["choices"] if arrival else None) or {})
     under = [change.to_json() for change in changes.items]
 
-    def opened() -> DecodingTree:
+    def opened() -> DecodingTree[Step]:
         decoding = begin(ckpt, text, sampling=sampling, choices=choices, index=at or 0, change=changes)
         return decoding.foreseen(sampling, most=most) if at is None else decoding
 
@@ -203,7 +204,7 @@ def _progress_of(page: str) -> _Move | None:
     return st.session_state.get(f"{page}_progress")
 
 
-def show_what_if(page: str, decoding: DecodingTree) -> None:
+def show_what_if(page: str, decoding: DecodingTree[Step]) -> None:
     """What can be changed in the model, what is, and where it is the text as it is beside the changed one."""
     step = decoding.step
     wanted = {name: st.session_state.get(f"{page}_{name}") for name in SELECTION}
@@ -229,8 +230,8 @@ def go_on(page: str) -> None:
         st.rerun()
 
 
-def _moved(page: str, decoding: DecodingTree, move: dict, sampling: Sampling,
-           under_way: _Move | None) -> tuple[DecodingTree, _Move | None]:
+def _moved(page: str, decoding: DecodingTree[Step], move: dict, sampling: Sampling,
+           under_way: _Move | None) -> tuple[DecodingTree[Step], _Move | None]:
     """Go where a move leads; where that takes long, a portion of it, and how far that is."""
     state = st.session_state
     # pressed while another text was on the screen: counts from where this one opens
@@ -258,7 +259,7 @@ def _until(step: Step, text: Mapping[str, object]) -> dict[str, object]:
     return {"label": text["label"], "written": before, "coming": "", "lines": text.get("lines", False)}
 
 
-def _describe(decoding: DecodingTree, sampling: Sampling, selection: Selection, head: Head, *,
+def _describe(decoding: DecodingTree[Step], sampling: Sampling, selection: Selection, head: Head, *,
               hidden: bool) -> str:
     """One step in a sentence, for screen readers."""
     step, keys = decoding.step, decoding.step.axes(selection.kind)[1]

@@ -109,7 +109,7 @@ def _change(page: str, *changes: Change) -> None:
     state[f"{page}_whatif"] = False
 
 
-def take(page: str, asked: Mapping[str, object]) -> None:
+def take(page: str, asked: Mapping[str, Any]) -> None:
     """Makes the change that was asked for at a cell or a head, or opens the menu: {does, kind, layer, head, query, key,
     pair}, of which the pair is as it is drawn."""
     does, kind = asked.get("does"), asked.get("kind")
@@ -165,11 +165,12 @@ def say(plain: dict[str, Any], step: Step | Reading) -> str:
     rows = token(plain["rows"], queries) if "rows" in plain else ""
     if plain["how"] == "force":
         return f"{where}: {rows or 'all'} to {token(plain['keys'], keys)} only"
-    source = plain.get("source") if isinstance(plain.get("source"), dict) else {}
+    if not isinstance(source := plain.get("source"), dict):
+        source = {}
     if "text" in source:
         return f"{rows or where} with the vector of another text, “{source['text']}”"
     if plain["how"] == "replace" and "rows" in source:
-        return f"{rows} with the vector of {token(plain['source']['rows'], queries)}"
+        return f"{rows} with the vector of {token(source['rows'], queries)}"
     if plain["how"] == "scale":
         return f"{where} off" if plain.get("factor", 1) == 0 else f"{where} times {plain.get('factor', 1):g}"
     return f"{where} {plain['how']}" + f" {rows}" * bool(rows)

@@ -49,7 +49,7 @@ def values(page: str) -> dict[str, Any]:
     return {"beam": state.get(f"{page}_beam_width", WIDTH), "penalty": state.get(f"{page}_beam_penalty", PENALTY)}
 
 
-def show_beam(page: str, decoding: DecodingTree, selection: Selection, head: Head, *, dark: bool) -> None:
+def show_beam(page: str, decoding: DecodingTree[Step], selection: Selection, head: Head, *, dark: bool) -> None:
     """The tree, the chosen head at the chosen node, and the finished hypotheses; the search starts when the box is
     opened."""
     if presenting(page):

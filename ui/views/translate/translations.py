@@ -1,5 +1,6 @@
 """The translation so far, its known continuation, and human translations of the same sentence."""
 
+from transformer.inference.decoding import Step
 from transformer.inference.decoding_tree import DecodingTree
 from transformer.text.sides import Sides
 from ui.choices.held_out_corpus import corpus_name, corpus_of
@@ -8,14 +9,14 @@ from ui.state.caches import sentences
 MOST = 8  # human translations that are sent
 
 
-def written_text(decoding: DecodingTree, sides: Sides) -> dict[str, object]:
+def written_text(decoding: DecodingTree[Step], sides: Sides) -> dict[str, object]:
     """The text of the step view under the tokens."""
     written, tip = decoding.step.output, decoding.branch.tip.output
     coming = tip[len(written):] if tip.startswith(written) else ""
     return {"label": "Translation so far", "written": written, "coming": coming, **_by_people(decoding, sides)}
 
 
-def _by_people(decoding: DecodingTree, sides: Sides) -> dict[str, object]:
+def _by_people(decoding: DecodingTree[Step], sides: Sides) -> dict[str, object]:
     trained_on = corpus_of(decoding.step.ckpt.description)
     if not trained_on:
         return {}

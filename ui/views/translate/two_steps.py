@@ -9,10 +9,11 @@ import streamlit as st
 
 from transformer.analysis.difference import overlap
 from transformer.attention_view.message import Selection, token_labels
-from transformer.inference.decoding import Step
+from transformer.inference.decoding import Sampling, Step
 from transformer.inference.decoding_tree import DecodingTree, begin
 from transformer.measures.catalogue import BY_NAME
 from transformer.measures.matrices import measure_heads
+from transformer.settings.config import Kind
 from ui import figures
 from ui.choices.text_box import as_learned
 from ui.components.attention_details import source_line
@@ -33,7 +34,7 @@ FIELDS = {"compare": apart(choice(None, list(WITH))), "compare_text": apart(Fiel
           "compare_choices": replace(choices_field(), default=None)}
 
 
-def open_compared(page: str, decoding: DecodingTree, arrival: Mapping[str, Any] | None) -> DecodingTree:
+def open_compared(page: str, decoding: DecodingTree[Step], arrival: Mapping[str, Any] | None) -> DecodingTree[Step]:
     """Opens the comparison of an address, once after an arrival; returns the decoding, with the other branch in
     it."""
     state = st.session_state
@@ -59,9 +60,10 @@ def values(page: str) -> dict[str, Any]:
     what = state.get(f"{page}_compare_with", "sentence")
     if what == "sentence":
         return {"compare": what, "compare_text": state.get(f"{page}_compare_text") or None}
-    others = decoding_of(page).others
-    if not others:
+    decoding = decoding_of(page)
+    if decoding is None or not decoding.others:
         return {"compare": what}
+    others = decoding.others
     branch = others[min(state.get(f"{page}_compare_branch") or 0, len(others) - 1)]
     return {"compare": what, "compare_choices": branch.departures(sampling_of(page))}
 
@@ -71,20 +73,20 @@ def show_compare(page: str, selection: Selection, *, dark: bool) -> None:
     if presenting(page):
         return
     panel = st.expander("Compare", key=f"{page}_compare", on_change="rerun", icon=":material/compare:")
-    if not panel.open:
-        return
     decoding = decoding_of(page)
+    if not panel.open or decoding is None:
+        return
     with panel:
         if st.session_state.get(f"{page}_compare_with") not in WITH:
             st.session_state[f"{page}_compare_with"] = "sentence"
         what = st.segmented_control("Compare with", list(WITH), key=f"{page}_compare_with", required=True,
-                                    format_func=WITH.get, persist_state="session")
+                                    format_func=WITH.__getitem__, persist_state="session")
         other = _other_sentence(page, decoding) if what == "sentence" else _other_branch(page, decoding)
         if other is not None:
             _show_both(page, decoding.step, other, selection, dark=dark)
 
 
-def _other_sentence(page: str, decoding: DecodingTree) -> Step | None:
+def _other_sentence(page: str, decoding: DecodingTree[Step]) -> Step | None:
     """The same step of the sentence typed here; None, with a message, if it cannot be read."""
     typed = taken(st.text_input("Second sentence", key=f"{page}_compare_text", persist_state="session",
                                 placeholder="Type a second sentence and press Enter"), PASSAGE)
@@ -94,9 +96,10 @@ def _other_sentence(page: str, decoding: DecodingTree) -> Step | None:
         return None
     key, sampling = f"{page}_compare_decoding", sampling_of(page)
     ckpt = decoding.step.ckpt
-    known, other = st.session_state.get(key) or (None, None)
+    known: tuple[tuple[str, Sampling], DecodingTree[Step]] | None = st.session_state.get(key)
+    other = None if known is None or known[0] != (text, sampling) else known[1]
     try:
-        if known != (text, sampling) or other.step.ckpt.id != ckpt.id:
+        if other is None or other.step.ckpt.id != ckpt.id:
             other = begin(ckpt, text, sampling=sampling)
             with heavy("Reading the second sentence") as work:
                 for index in range(decoding.index):
@@ -110,7 +113,7 @@ def _other_sentence(page: str, decoding: DecodingTree) -> Step | None:
     return other.step
 
 
-def _other_branch(page: str, decoding: DecodingTree) -> Step | None:
+def _other_branch(page: str, decoding: DecodingTree[Step]) -> Step | None:
     """The same step of another branch, which is decoded that far if necessary."""
     if not decoding.others:
         st.info("Only one branch so far. Choose another token (click a candidate or a box of the beam search) to "
@@ -181,10 +184,10 @@ def _show_difference(page: str, kind: str, layer: int, head: int, weights: list[
     st.caption(" ".join(lines))
 
 
-def measures(step: Step, kind: str, layer: int) -> dict[str, np.ndarray]:
+def measures(step: Step, kind: Kind, layer: int) -> dict[str, np.ndarray]:
     """The measures in `COMPARED` of the heads of a layer at a step: name -> (H,); NaN if no query counts."""
     names = (*COMPARED, "first" if kind == "decoder" else "end")
-    keys = step.tokens if kind == "decoder" else step.src[0].tolist()
+    keys = step.ids["tgt" if kind == "decoder" else "src"]
     return measure_heads(step.attentions[kind][layer], names, kind=kind, keys=keys, end_id=step.ckpt.config.eos_id)
 
 
