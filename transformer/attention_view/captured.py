@@ -40,11 +40,19 @@ def read(model: nn.Module, tokenizer: object, text: str | tuple[str, str], *,
 class CapturedStep(AnyStep):
     """A step of another library's model, whose attention is captured when it is read."""
 
-    logits: Tensor  # (V,)
+    _logits: Tensor
     _held: "_Held"
 
-    ckpt = None
     change, taps = (), NO_TAPS
+
+    @property
+    def ckpt(self) -> None:
+        return None
+
+    @property
+    def logits(self) -> Tensor:
+        """(V,)."""
+        return self._logits
 
     @property
     def text(self) -> str:
