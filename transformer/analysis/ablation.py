@@ -6,12 +6,12 @@ Michel et al. 2019, section 3, and Voita et al. 2019, section 5, switch heads of
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 from torch.nn import functional as F
 
 from transformer.analysis.sample import LARGEST, Sentence, batches, pad_sentences
@@ -93,7 +93,7 @@ class PathChange:
 
 @torch.no_grad()
 def compare_paths(ckpt: Checkpoint, text: str, change: Given, *, max_steps: int = 60,
-                  watch: Callable[[], None] = lambda: None, **options: object) -> PathChange:
+                  watch: Callable[[], None] = lambda: None, **options: Any) -> PathChange:
     """Decodes a text twice, as it is and changed; options (temperature, seed, ...) go to `decoding.steps`.
 
     Both read the same up to the first token that differs, so the two distributions can be compared up to that step and
@@ -160,7 +160,9 @@ def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], change: Given = Non
         taps = changes.of_batch(Batch(batch.src, batch.tgt, tuple(len(one.src or ()) for one in those),
                                       tuple(len(one.tgt or ()) for one in those)))
         encoded = None if batch.src is None else model.encode(batch.src, taps=taps).x
+        assert batch.labels is not None
         if batch.tgt is None:
+            assert batch.src is not None and encoded is not None
             scores = model.classify(encoded, batch.src)  # log-probabilities
             each = -scores.gather(1, batch.labels[:, None])[:, 0]
             right[chosen] = (scores.argmax(-1) == batch.labels).cpu().numpy()
@@ -180,7 +182,7 @@ def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], change: Given = Non
     if translates:
         outputs = translate(ckpt, [sentence.text for sentence in sentences], change=changes,
                             watch=lambda translated: watch(done + translated, of))
-        bleu = BLEU().corpus_score(outputs, [[sentence.target for sentence in sentences]]).score
+        bleu = BLEU().corpus_score(outputs, [[sentence.target or "" for sentence in sentences]]).score
     return Measurement(nats, np.array([sentence.tokens for sentence in sentences]), outputs,
                     None if config.decoder_layers else right, bleu)
 
@@ -214,9 +216,11 @@ def effects(ckpt: Checkpoint, sentences: Sequence[Sentence], baseline: Measureme
         row = {**head._asdict(), "loss": measurement.loss, "change": change, "se": error, "n": len(sentences),
                "tokens": int(measurement.tokens.sum())}
         if measurement.outputs is not None:
+            assert baseline.outputs is not None and measurement.bleu is not None and baseline.bleu is not None
             other = sum(one != two for one, two in zip(measurement.outputs, baseline.outputs, strict=True))
             row |= {"bleu": measurement.bleu, "bleu_change": measurement.bleu - baseline.bleu, "other": other}
         if measurement.right is not None:
+            assert baseline.right is not None
             row |= {"accuracy": float(measurement.right.mean()),
                     "accuracy_change": float(measurement.right.mean() - baseline.right.mean()),
                     "accuracy_se": sqrt((measurement.right != baseline.right).sum()) / len(sentences)}

@@ -133,7 +133,7 @@ def attribute(read: TokenInputs, token: int | None = None, *, baseline: str = "p
 
 def spearman(one: NDArray, other: NDArray) -> float:
     """Spearman's rank correlation, ties given their mean rank; NaN where either is flat. Spearman 1904."""
-    ranks = [_ranks(values) for values in (one, other)]
+    ranks = _ranks(one), _ranks(other)
     if len(one) < 2 or any(np.ptp(values) == 0 for values in ranks):
         return float("nan")
     return float(np.corrcoef(*ranks)[0, 1])
@@ -180,17 +180,16 @@ def _attention(read: TokenInputs) -> tuple[NDArray, NDArray]:
     """
     model, taps = read.ckpt.model, read.taps
     encoded = read.encode()
-    own = None if encoded is None else _means(encoded.attention, "encoder", taps)  # (L, 1, S, S)
-    if read.tgt is None:
-        query = pooled_shares(model, encoded.x[0])  # (S,)
-        attention, through = query @ own.mean((0, 1)), query @ rollout(own)[-1]
+    if encoded is None:
+        own = _means(read.decode(None).attention, "decoder", taps, causal=True)
+        attention, through = own[:, 0, -1].mean(0), rollout(own)[-1][-1]
     else:
-        decoded = read.decode(encoded)
-        if encoded is None:
-            own = _means(decoded.attention, "decoder", taps, causal=True)
-            attention, through = own[:, 0, -1].mean(0), rollout(own)[-1][-1]
+        own = _means(encoded.attention, "encoder", taps)  # (L, 1, S, S)
+        if read.tgt is None:
+            query = pooled_shares(model, encoded.x[0])  # (S,)
+            attention, through = query @ own.mean((0, 1)), query @ rollout(own)[-1]
         else:
-            attention = _means(decoded.cross, "cross", taps)[:, 0, -1].mean(0)
+            attention = _means(read.decode(encoded).cross, "cross", taps)[:, 0, -1].mean(0)
             through = attention @ rollout(own)[-1]
     return attention.double().cpu().numpy(), through.double().cpu().numpy()
 

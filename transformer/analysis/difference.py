@@ -75,10 +75,9 @@ def compare_quality(one: Checkpoint, other: Checkpoint, sentences: Sequence[Sent
     """
     if [sentence.text for sentence in sentences] != [sentence.text for sentence in others]:
         raise ValueError("the two checkpoints do not read the same sentences; choose sentences that fit both")
-    measurements = [measure(ckpt, chosen, watch=lambda done, of, at=at: watch(at * of + done, 2 * of))
-             for at, (ckpt, chosen) in enumerate(((one, sentences), (other, others)))]
-    if not np.array_equal(measurements[0].tokens, measurements[1].tokens) or any(
+    first, second = (measure(ckpt, chosen, watch=lambda done, of, at=at: watch(at * of + done, 2 * of))
+                     for at, (ckpt, chosen) in enumerate(((one, sentences), (other, others))))
+    if not np.array_equal(first.tokens, second.tokens) or any(
             a.labels != b.labels for a, b in zip(sentences, others, strict=True)):
-        return QualityChange(*measurements, len(sentences), None, None)
-    return QualityChange(*measurements, len(sentences),
-                         *loss_change(measurements[1].nats, measurements[0].nats, measurements[0].tokens))
+        return QualityChange(first, second, len(sentences), None, None)
+    return QualityChange(first, second, len(sentences), *loss_change(second.nats, first.nats, first.tokens))

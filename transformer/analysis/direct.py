@@ -13,10 +13,11 @@ from torch import Tensor, nn
 from transformer.analysis.pooling import pooler_slope
 from transformer.analysis.token_inputs import TokenInputs, check_choice, check_classes
 from transformer.basics.formatting import brief
-from transformer.model.layers import Layer, StackOutput
+from transformer.model.layers import Layer, Layers, StackOutput
 from transformer.model.models import Embedding, Transformer
 from transformer.model.norms import Norm
 from transformer.model.sites import Taps
+from transformer.settings.config import Kind
 
 EXPLAINED = (  # what it shows and what it does not
     "How much each head, feed-forward part and embedding itself adds to the logit of a token, with the scales of the "
@@ -72,14 +73,15 @@ def direct_effect(read: TokenInputs, token: int | None = None, *, against: int |
     if config.logits_cap is not None:
         raise ValueError(f"the checkpoint {read.ckpt.id} caps its logits ({config.logits_cap:g}), so they are not a "
                          "sum of parts")
+    kinds: tuple[Kind, Kind | None] = ("encoder", None) if read.tgt is None else ("decoder", "cross")
     if read.tgt is None:
         check_classes(read.ckpt)
-        stack, embedding, ids, kinds = model.encoder, model.src_embedding, read.src, ("encoder", None)
-        run = run or read.encode()
-        logits = model.project(model.pool(run.x, read.src))[0]
+        stack, embedding = model.encoder, model.src_embedding
+        run = run or read.output()
+        logits = model.project(model.pool(run.x, read.row))[0]
     else:
-        stack, embedding, ids, kinds = model.decoder, model.tgt_embedding, read.tgt, ("decoder", "cross")
-        run = run or read.decode(read.encode())
+        stack, embedding = model.decoder, model.tgt_embedding
+        run = run or read.output()
         logits = model.project(run.x[0, -1])
     check_choice(len(logits), token, against)
     if token is None:
@@ -95,10 +97,10 @@ def direct_effect(read: TokenInputs, token: int | None = None, *, against: int |
     path = _Path(output[None], biases=bias)
     if read.tgt is None:
         if config.pooler:
-            path.past_pooler(model, model.gather(run.x, read.src))
+            path.past_pooler(model, model.gather(run.x, read.row))
         path.g = _unpool(model, run.x, path.g[0])  # (T, d_model)
-    _parts(path, stack.layers, stack.norm, run, rows, kinds, read.taps.at(range(ids.shape[1])[rows]))
-    tokens, positions = _embedded(path, embedding, ids, rows, None if read.tgt is not None else read.types)
+    _parts(path, stack.layers, stack.norm, run, rows, kinds, read.taps.at(range(read.row.shape[1])[rows]))
+    tokens, positions = _embedded(path, embedding, read.row, rows, None if read.tgt is not None else read.types)
     logit = float(logits[token] - (0 if against is None else logits[against]))
     heads = {kind: torch.stack(found[::-1]).cpu() for kind, found in path.heads.items()}
     return DirectEffect(token, against, logit, tokens, positions, heads, torch.stack(path.feed_forward[::-1]).cpu(),
@@ -135,15 +137,16 @@ class _Path:
         self.g = self.g @ model.pooler.weight
 
 
-def _parts(path: _Path, layers: nn.ModuleList, last: nn.Module, run: StackOutput, rows: slice,
-           kinds: tuple[str, str | None], taps: Taps) -> None:
+def _parts(path: _Path, layers: Layers, last: nn.Module, run: StackOutput, rows: slice,
+           kinds: tuple[Kind, Kind | None], taps: Taps) -> None:
     """Every layer's parts, from the last one back to the embeddings. taps: of the rows alone."""
     path.through(last, run.inputs[-1][0, rows])
     for at in reversed(range(len(layers))):
         layer, x = layers[at], run.inputs[at][0, rows]
-        parts: list[tuple[str, str | None, nn.Linear, Tensor]] = []  # with the input of its last linear map (T, inputs)
+        # with the input of its last linear map (T, inputs)
+        parts: list[tuple[str, Kind | None, nn.Linear, Tensor]] = []
         sums = [x]  # the rows that each part was added to
-        for name, kind, seen in (("attention", kinds[0], run.attention), ("cross", kinds[1], run.cross)):
+        for name, kind, seen in zip(("attention", "cross"), kinds, (run.attention, run.cross), strict=True):
             if (part := getattr(layer, name)) is not None:
                 # a decoder's last query sees every key in its window, so no other mask is needed
                 context = seen[at].recompute(rows, tap=taps.of(kind, at))[0][0]  # (H, T, D)

@@ -32,7 +32,7 @@ from transformer.analysis.token_inputs import TokenInputs, check_classes
 from transformer.basics.formatting import brief
 from transformer.inference.sampling import Candidate
 from transformer.model.attention import AttentionOutput, repeat_for_queries
-from transformer.model.layers import Layer, StackOutput
+from transformer.model.layers import Layer, Layers, StackOutput
 from transformer.model.models import Transformer
 from transformer.model.norms import Norm
 from transformer.model.sites import find_place
@@ -195,7 +195,9 @@ class _Block(NamedTuple):
     def through(self, parts: Tensor, rows: Tensor, *, is_added: bool = True, biased: bool = False) -> Tensor:
         """What becomes of parts (N, ..., d_model) of the sum at some rows (N,) on their way to the rows after it.
         is_added: whether they are of what is added, not of the rows before. biased: with the norms' own biases."""
-        def frozen(norm: Norm, x: Tensor) -> Tensor:
+        def frozen(norm: nn.Module, x: Tensor) -> Tensor:
+            if not isinstance(norm, Norm):  # the first layer's, of a model that has none there
+                return parts
             held = norm.frozen(x[rows])
             factor = held.factor.view(len(rows), *(1,) * (parts.dim() - 2), -1)
             passed = held._replace(factor=factor).apply(parts)
@@ -211,7 +213,7 @@ class _Block(NamedTuple):
         return parts
 
 
-def _blocks(stack: Stack, layers: nn.ModuleList, run: StackOutput) -> list[_Block]:
+def _blocks(stack: Stack, layers: Layers, run: StackOutput) -> list[_Block]:
     """The parts of all layers, in the order of computation."""
     blocks: list[_Block] = []
     for at, layer in enumerate(layers):
@@ -371,7 +373,7 @@ def flow(read: TokenInputs, position: int | None = None, *, watch: Watch = lambd
     kind = "encoder" if read.tgt is None else "decoder"
     first = torch.zeros(length)
     if read.tgt is None and not is_masked:
-        first = _pooled(model, runs[kind].x, read.src)
+        first = _pooled(model, runs[kind].x, read.row)
     else:
         first[length - 1 if position is None else position] = 1.0
     last = f"{kind}.{config.layers(kind) - 1}.resid_post"
@@ -475,7 +477,7 @@ def _projected(read: TokenInputs, x: Tensor, position: int, part: Tensor) -> Ten
     else:
         part = _of_pooled(model, x[0], torch.tensor([position], device=x.device), part)
         if config.pooler:
-            before, slope = pooler_slope(model, model.gather(x, read.src))
+            before, slope = pooler_slope(model, model.gather(x, read.row))
             part = F.linear(part, model.pooler.weight.to(part.dtype)) * slope
             if isinstance(model.pooler_norm, Norm):
                 part = model.pooler_norm.frozen(slope * before).apply(part)

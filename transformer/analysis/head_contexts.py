@@ -170,7 +170,8 @@ def score_heads(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: Wor
     highest: dict[Kind, dict[str, Tensor]] = {kind: {} for kind in config.kinds}
     queries: dict[Kind, dict[str, Tensor]] = {kind: {} for kind in config.kinds}
     drawn: dict[Kind, dict[str, Tensor]] = {kind: {} for kind in config.kinds}
-    peaks = {kind: torch.full((len(sentences), *shape), float("nan")) for kind, shape in shapes.items()}
+    peaks: dict[Kind, Tensor] = {
+        kind: torch.full((len(sentences), *shape), float("nan")) for kind, shape in shapes.items()}
     for chosen in batches(config, sentences, largest=largest):
         batch = [sentences[place] for place in chosen]
         padded = pad_sentences(config, batch, device=ckpt.device)

@@ -104,10 +104,11 @@ def fit_jacobian_lens(ckpt: Checkpoint, sentences: Sequence[Sentence], *, predic
         batch = pad_sentences(config, [read[one] for one in group], device=ckpt.device)
         with torch.enable_grad():
             encoder, decoder = _states(ckpt, batch)
+            _, real = batch.target
             asked, last = [*encoder, *decoder[:-1]], decoder[-1]
             for feature in range(width):
                 of = torch.zeros_like(last)
-                of[..., feature] = batch.real.to(of)
+                of[..., feature] = real.to(of)
                 slopes = torch.autograd.grad(last, asked, of, retain_graph=feature < width - 1)
                 for depth, slope in enumerate(slopes):  # (B, T, d), 0 on padding, which nothing real attends to
                     into = sums[0][depth] if depth < len(encoder) else sums[1][depth - len(encoder)]
@@ -133,7 +134,7 @@ def _states(ckpt: Checkpoint, batch: Padded) -> tuple[list[Tensor], list[Tensor]
     if batch.src is not None:
         mask = padding_mask(batch.src, ckpt.config.pad_id)
         memory, encoder = ckpt.model.encode(batch.src, mask=mask, taps=taps)[:2]
-    return encoder, ckpt.model.decode(batch.tgt, memory, memory_mask=mask, causal=True, taps=taps).inputs
+    return encoder, ckpt.model.decode(batch.target[0], memory, memory_mask=mask, causal=True, taps=taps).inputs
 
 
 class DepthFigures(NamedTuple):
@@ -170,20 +171,21 @@ def measure_jacobian_lens(ckpt: Checkpoint, lens: JacobianLens, sentences: Seque
     for done, group in enumerate(groups, 1):
         batch = pad_sentences(config, [sentences[at] for at in group], device=ckpt.device)
         encoder, decoder = _states(ckpt, batch)
+        _, real = batch.target
         for at, place in enumerate(group):
             length = len(sentences[place].src or ()) - 1
-            said = torch.tensor(sentences[place].tgt[1:], device=ckpt.device)
-            other = torch.tensor(sentences[place - 1].tgt[1:], device=ckpt.device)
+            said = torch.tensor((sentences[place].tgt or ())[1:], device=ckpt.device)
+            other = torch.tensor((sentences[place - 1].tgt or ())[1:], device=ckpt.device)
             for depth, rows in enumerate(encoder):
                 row = rows[at, :length]
                 plain, carried = (logs(one).topk(min(5, config.vocab_size)).indices
                                   for one in (row, lens.from_source(depth, row)))
                 add(("encoder", depth), [torch.isin(ids, of).any(-1) for ids, of in (
                     (plain, said), (carried, said), (carried, other))])
-        for part in torch.arange(int(batch.real.sum()), device=ckpt.device).split(256):
-            own = logs(decoder[-1][batch.real][part])
+        for part in torch.arange(int(real.sum()), device=ckpt.device).split(256):
+            own = logs(decoder[-1][real][part])
             for depth, rows in enumerate(decoder):
-                row = rows[batch.real][part]
+                row = rows[real][part]
                 read = [logs(row), logs(lens.at(depth, row))]
                 add(("decoder", depth), [
                     *(one.argmax(-1) == own.argmax(-1) for one in read),

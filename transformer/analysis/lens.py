@@ -5,6 +5,7 @@ L layers, T positions, V vocabulary (or classes, of a model that classifies).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -80,20 +81,17 @@ def read_layers(read: TokenInputs, *, count: int = 5, positions: list[int] | Non
     config, model = read.ckpt.config, read.ckpt.model
     if read.tgt is None and config.head != "masked":
         check_classes(read.ckpt)
-        stack, chosen, size = read.encode(), [0], config.n_classes
-        norm, rows = model.encoder.norm, stack.inputs
+        chosen, size = [0], config.n_classes or config.vocab_size
+        norm, rows = model.encoder.norm, read.output().inputs
     else:
-        stack, size = read.encode(), config.vocab_size
-        length = len(read.ids)
+        size, length = config.vocab_size, len(read.ids)
         chosen = range(length) if read.tgt is None else [length - 1]
-        if read.tgt is not None:
-            stack = read.decode(stack)
         chosen = list(chosen if positions is None else positions)
         for position in chosen:
             if not 0 <= position < length:
                 raise ValueError(f"position is {position}; choose from 0 to {length - 1}")
         norm = (model.encoder if read.tgt is None else model.decoder).norm
-        rows = [layer[:, chosen] for layer in stack.inputs]
+        rows = [layer[:, chosen] for layer in read.output().inputs]
         if through is not None and read.tgt is not None:
             rows = [through.at(depth, layer) for depth, layer in enumerate(rows)]
     if follow is None and read.tgt is not None and chosen == [len(read.ids) - 1]:
@@ -146,16 +144,16 @@ def _lens(read: TokenInputs, norm: torch.nn.Module, rows: list[Tensor], chosen: 
 def _depths(model: Transformer, norm: torch.nn.Module, src: Tensor | None, rows: list[Tensor],
             follow: Sequence[int | None], count: int) -> tuple[Tensor, ...]:
     """The distributions of some positions at every depth, the last depth first because all are compared with it."""
-    depths = []
-    own = final = None
-    for layer in reversed(rows):
+    def distribution(layer: Tensor) -> Tensor:
         x = norm(layer)
-        logits = model.project(model.pool(x, src)) if model.config.n_classes else model.project(x)[0]
-        logs = logits.float().log_softmax(-1)  # (T, V)
-        if own is None:
-            own = logs
-            final = torch.tensor([likeliest if id is None else id for id, likeliest in zip(
-                follow, logs.argmax(-1).tolist(), strict=True)], device=logs.device)
+        logits = (model.project(model.pool(x, src)) if model.config.n_classes and src is not None
+                  else model.project(x)[0])
+        return logits.float().log_softmax(-1)  # (T, V)
+
+    depths, own = [], distribution(rows[-1])
+    final = torch.tensor([likeliest if id is None else id for id, likeliest in zip(
+        follow, own.argmax(-1).tolist(), strict=True)], device=own.device)
+    for logs in chain([own], map(distribution, rows[-2::-1])):
         best, ids = logs.topk(count, dim=-1)
         of_final = logs.gather(1, final[:, None])
         depths.append((ids, best.exp(), (logs > of_final).sum(-1) + 1, of_final[:, 0].exp(),

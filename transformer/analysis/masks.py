@@ -73,7 +73,7 @@ def read_forced(model: Transformer, src: Tensor, tgt: Tensor, labels: Tensor, *,
         score(layer.queries, repeat_for_queries(layer.memory.keys, model.config.n_heads), bias=layer.bias,
               scoring=layer.scoring)
         for layer in layers]) for kind, layers in kinds.items()}
-    return ForcedReading({kind: torch.stack([layer.weights for layer in layers]) for kind, layers in kinds.items()},
+    return ForcedReading({kind: torch.stack([layer.seen[1] for layer in layers]) for kind, layers in kinds.items()},
                          products,
                   nats.masked_fill(labels == model.config.pad_id, float("nan")))
 
@@ -138,5 +138,5 @@ def learn_digits(*, causal: bool, steps: int = 200, seed: int = 0) -> LearnedDig
             losses.append(loss.item())
     tgt, _ = rows(1)
     with torch.no_grad():
-        weights = model.eval().decode(tgt, mask=mask, readable=True).attention[0].weights[0, 0]
+        weights = model.eval().decode(tgt, mask=mask, readable=True).attention[0].seen[1][0, 0]
     return LearnedDigits(losses, ["start", *(str(id - 1) for id in tgt[0, 1:].tolist())], weights)

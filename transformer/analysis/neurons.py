@@ -124,12 +124,13 @@ def writes(ckpt: Checkpoint, layer: int, neuron: int, *, count: int = 8) -> Writ
     if not 0 <= neuron < config.d_ff:
         raise ValueError(f"there is no neuron {neuron}; choose one from 0 to {config.d_ff - 1}")
     feed_forward = model.decoder.layers[layer].feed_forward
+    assert feed_forward is not None
     direction = feed_forward.down.weight[:, neuron].float()
     norm = model.decoder.norm
     if isinstance(norm, Norm) and norm.is_centred:
         direction = direction - direction.mean()
-    if getattr(norm, "weight", None) is not None:
-        direction = direction * norm.weight.float()
+    if (weight := getattr(norm, "weight", None)) is not None:
+        direction = direction * weight.float()
     if not isinstance(model.narrow, nn.Identity):
         direction = model.narrow.weight.float() @ direction
     moved = model.output.weight.float() @ direction * config.logits_scale

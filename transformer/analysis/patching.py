@@ -20,8 +20,8 @@ from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.run import Run, run_ids
 from transformer.model.cache import KeysValues
 from transformer.model.changes import Change, freeze, replace
-from transformer.model.sites import NO_TAP, Tap, Taps, find_place, label
-from transformer.settings.config import Kind
+from transformer.model.sites import NO_TAP, Place, Tap, Taps, find_place, label
+from transformer.settings.config import Kind, ModelConfig
 
 PARTS = {"resid_pre": "residual stream", "attn_out": "attention", "mlp_out": "feed-forward"}
 METRICS = {
@@ -80,8 +80,7 @@ class TextPair:
 
     def logits(self, of: Run) -> Tensor:
         """The logits (V,) of the prediction."""
-        assert of.logits is not None, "a model that predicts something was asked for"
-        return of.logits if self.position is None else of.logits[self.position]
+        return _prediction(of, self.position)
 
     def recovered(self, measured: Tensor) -> Tensor:
         """The share of the way from the other text's metric to the clean one's."""
@@ -92,6 +91,12 @@ class TextPair:
         """What a stack read of the clean text and of the other."""
         side = "src" if stack == "encoder" else "tgt"
         return self.clean.tokens(side), self.other.tokens(side)
+
+
+def _prediction(read: Run, position: int | None) -> Tensor:
+    """The logits (V,) of the prediction at a position, or of a text's class."""
+    assert read.logits is not None, "a model that predicts something was asked for"
+    return read.logits if position is None else read.logits[position]
 
 
 def read_pair(clean: TokenInputs, other: TokenInputs, *, metric: str = "difference", token: int | None = None,
@@ -123,7 +128,7 @@ def read_pair(clean: TokenInputs, other: TokenInputs, *, metric: str = "differen
     at = None if config.n_classes else range(length)[position] if -length <= position < length else position
     if at is not None and not 0 <= at < length:
         raise ValueError(f"position is {position}; choose from 0 to {length - 1}")
-    logits = [read.logits if at is None else read.logits[at] for read in (one, two)]
+    logits = [_prediction(read, at) for read in (one, two)]
     likeliest = [int(found.argmax()) for found in logits]
     chosen = likeliest[0] if token is None else token
     if against is None and metric == "difference":
@@ -226,19 +231,20 @@ def _check_part(ckpt: Checkpoint, kind: Kind, part: str) -> None:
 def _measured(pair: TextPair, kind: Kind, layer: int, tap: Tap, count: int) -> Tensor:
     """The metric (count,) of so many copies of the other text with a tap at a layer: nothing below it is computed
     again."""
-    ckpt, model, other = pair.ckpt, pair.ckpt.model, pair.other
+    model, other = pair.ckpt.model, pair.other
     taps = AtLayer(kind, layer, tap)
     stack: Kind = "encoder" if kind == "encoder" else "decoder"
     x = other[f"{stack}.{layer}.resid_pre"].expand(count, -1, -1)
     places = range(x.shape[1])
     if stack == "encoder":
         memory = model.encoder(x, first=layer, placed=model.placed("encoder", places), kind="encoder", taps=taps).x
-        src = other.batch.src.expand(count, -1)
-        if not ckpt.config.decoder_layers:
-            logits = model.read(memory, src)
+        src, tgt = other.batch.src, other.batch.tgt
+        assert src is not None
+        if tgt is None:
+            logits = model.read(memory, src.expand(count, -1))
             return pair.metric.of(logits if pair.position is None else logits[:, pair.position],
                                   pair.logits(pair.clean))
-        rows = model.decode(other.batch.tgt.expand(count, -1), memory, causal=True).x
+        rows = model.decode(tgt.expand(count, -1), memory, causal=True).x
     else:
         memory = None
         if other.batch.src is not None:
@@ -320,20 +326,26 @@ def patch_path(pair: TextPair, senders: Iterable[str], receivers: Iterable[str] 
     feed-forward parts, or these stay, too. Wang et al. 2023, section 3.1 and appendix B.
     """
     config, other = pair.ckpt.config, pair.other
-    sent = [find_place(config, name) for name in senders]
-    received = [find_place(config, name) for name in receivers]
-    for place in (*sent, *received):
-        if place.head is None:
-            raise ValueError(f"{place} is no head; give labels such as {label(config.kinds[-1], 0, 0)}")
+    sent, received = _heads(config, senders), _heads(config, receivers)
     if not sent:
         raise ValueError("no head sends; give at least one label")
     groups = config.n_heads // config.groups
-    read = sorted({(f"{place.kind}.{place.layer}.{name}", place.head // (groups if name in "kv" else 1))
-                   for place in received for name in inputs})
+    read = sorted({(f"{place.kind}.{place.layer}.{name}", head // (groups if name in "kv" else 1))
+                   for place, head in received for name in inputs})
     changes = [freeze("*.z"), *([] if feed_forward or not config.d_ff else [freeze("*.mlp_out")]),
-               *(replace(f"{place.kind}.{place.layer}.z", pair.clean, heads=[place.head]) for place in sent)]
+               *(replace(f"{place.kind}.{place.layer}.z", pair.clean, heads=[head]) for place, head in sent)]
     first = run_again(other, changes, [name for name, _ in read])
     if not received:
         return float(pair.recovered(pair.metric.of(pair.logits(first), pair.logits(pair.clean))))
     last = run_again(other, [replace(name, first, heads=[head]) for name, head in read])
     return float(pair.recovered(pair.metric.of(pair.logits(last), pair.logits(pair.clean))))
+
+
+def _heads(config: ModelConfig, labels: Iterable[str]) -> list[tuple[Place, int]]:
+    """Heads by their labels, each with its number. Raises ValueError for what is none."""
+    found = []
+    for place in (find_place(config, name) for name in labels):
+        if place.head is None:
+            raise ValueError(f"{place} is no head; give labels such as {label(config.kinds[-1], 0, 0)}")
+        found.append((place, place.head))
+    return found

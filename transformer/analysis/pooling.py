@@ -14,6 +14,7 @@ from transformer.basics.formatting import brief
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.reading import Reading
 from transformer.model.models import POOLERS, Transformer
+from transformer.model.norms import Norm
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ def pooler_slope(model: Transformer, pooled: Tensor) -> tuple[Tensor, Tensor]:
     the activation multiplies each feature."""
     before = model.pooler(pooled)
     before = torch.where(before.abs() < 1e-4, 1e-4, before)
+    assert model.config.pooler is not None
     return before, POOLERS[model.config.pooler](before) / before
 
 
@@ -77,7 +79,7 @@ def _freeze_pooler(model: Transformer, parts: Tensor) -> tuple[Tensor, Tensor]:
     _, slope = pooler_slope(model, parts.sum(dim=0))
     rest = torch.zeros_like(slope) if model.pooler.bias is None else model.pooler.bias * slope
     parts = F.linear(parts, model.pooler.weight) * slope
-    if not model.config.pooler_norm:
+    if not isinstance(model.pooler_norm, Norm):
         return parts, rest
     norm = model.pooler_norm.frozen(parts.sum(dim=0) + rest)
     return norm.apply(parts), norm.apply(rest) + (0.0 if norm.bias is None else norm.bias)

@@ -34,12 +34,13 @@ def last_query(read: TokenInputs) -> Query:
     for an encoder without classes.
     """
     model, taps = read.ckpt.model, read.taps
-    encoded = read.encode()
     if read.tgt is None:
         check_classes(read.ckpt)
+        encoded = read.output()
         share = pooled_shares(model, encoded.x[0])  # (S,)
         weights = {"encoder": _rows(encoded.attention, "encoder", taps, share)}
-        return Query(model.project(model.pool(encoded.x, read.src))[0].cpu(), weights)
+        return Query(model.project(model.pool(encoded.x, read.row))[0].cpu(), weights)
+    encoded = read.encode()
     decoded = read.decode(encoded)
     weights = {"decoder": _rows(decoded.attention, "decoder", taps)}
     if encoded is not None:

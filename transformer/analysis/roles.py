@@ -175,7 +175,7 @@ def read_weights(model: Transformer, src: Tensor | None, tgt: Tensor | None) -> 
 
 
 def _weights(layers: list[AttentionOutput]) -> list[Tensor]:
-    return [layer.weights for layer in layers]
+    return [layer.seen[1] for layer in layers]
 
 
 def _tokens(ckpt: Checkpoint, kind: Kind, batch: Padded, *, links: Tensor | None,
@@ -184,6 +184,7 @@ def _tokens(ckpt: Checkpoint, kind: Kind, batch: Padded, *, links: Tensor | None
     config = ckpt.config
     source = None if batch.src is None else real_tokens(batch.src, config.pad_id)  # as the model masks it
     real_queries, real_keys = source if kind == "encoder" else batch.real, batch.real if kind == "decoder" else source
+    assert real_queries is not None and real_keys is not None
     allowed = real_queries[:, :, None] & real_keys[:, None]  # (B, Tq, Tk)
     if kind == "decoder":
         allowed = allowed & causal_mask(*allowed.shape[1:], device=allowed.device)[0]
@@ -195,13 +196,14 @@ def _tokens(ckpt: Checkpoint, kind: Kind, batch: Padded, *, links: Tensor | None
 
 def _links(ckpt: Checkpoint, sentences: Sequence[Sentence], aligner: WordAligner) -> Tensor:
     """The source pieces of the word that a query is about to write, bool (B, T, S)."""
-    most = max(len(sentence.src) for sentence in sentences)
+    most = max(len(sentence.src or ()) for sentence in sentences)
     rows = []
     for sentence in sentences:
-        spans = [[piece[2:4] for piece in tokenizer.pieces(text)] for tokenizer, text in (
-            (ckpt.source_tokenizer, sentence.text), (ckpt.tokenizer, sentence.target))]
-        links = torch.zeros(len(sentence.tgt), most, dtype=torch.bool)  # the end tokens come from nothing
-        links[:-1, :len(spans[0])] = torch.from_numpy(word_links(aligner, sentence.text, sentence.target, *spans))
+        text, target = sentence.text, sentence.target or ""
+        spans = [[piece[2:4] for piece in tokenizer.pieces(side)] for tokenizer, side in (
+            (ckpt.source_tokenizer, text), (ckpt.tokenizer, target))]
+        links = torch.zeros(len(sentence.tgt or ()), most, dtype=torch.bool)  # the end tokens come from nothing
+        links[:-1, :len(spans[0])] = torch.from_numpy(word_links(aligner, text, target, *spans))
         rows.append(links)
     return pad_sequence(rows, batch_first=True)
 

@@ -48,6 +48,12 @@ class Padded(NamedTuple):
 
     __repr__ = brief
 
+    @property
+    def target(self) -> tuple[Tensor, Tensor]:
+        """What a decoder reads, and which of it is no padding."""
+        assert self.tgt is not None and self.real is not None
+        return self.tgt, self.real
+
 
 def sentence_with_target(ckpt: Checkpoint, text: str, target: str, references: Sequence[str] = ()) -> Sentence:
     """A sentence and its translation, as in training: the source ends with EOS, the target starts with start_id."""
@@ -56,6 +62,7 @@ def sentence_with_target(ckpt: Checkpoint, text: str, target: str, references: S
     if not src:
         raise ValueError("there is nothing to read; type a sentence")
     check_length(max(len(src), len(tgt)) + 1, config.max_len)
+    assert ckpt.end_id is not None and config.eos_id is not None
     return Sentence(text, target, (*src, ckpt.end_id), (config.start_id, *tgt), (*tgt, config.eos_id),
                     tuple(references or (target,)))
 
@@ -105,7 +112,7 @@ def pad_sentences(config: ModelConfig, sentences: Sequence[Sentence], *, device:
         labels = labels[:, 0]
     tgt, real = rows("tgt"), None
     if tgt is not None:
-        lengths = torch.tensor([len(sentence.tgt) for sentence in sentences], device=device)
+        lengths = torch.tensor([len(sentence.tgt or ()) for sentence in sentences], device=device)
         real = torch.arange(tgt.shape[1], device=device) < lengths[:, None]
     return Padded(rows("src"), tgt, labels, real)
 

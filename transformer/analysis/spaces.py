@@ -194,7 +194,8 @@ def umap(vectors: Tensor, seed: int) -> Tensor:
         raise ValueError(f"{len(vectors)} vectors are too few for UMAP; give at least {FEWEST}, or use PCA")
     import numba  # pyright: ignore[reportMissingImports]: it comes with umap-learn
 
-    numba.config.THREADING_LAYER = "workqueue"  # OpenMP's, the other, gives PyTorch in this thread every core
+    # OpenMP's, the other, gives PyTorch in this thread every core
+    numba.config.THREADING_LAYER = "workqueue"  # pyright: ignore[reportPrivateImportUsage, reportAttributeAccessIssue]
     vectors = vectors.float()
     with _ONE_AT_A_TIME:
         points = UMAP(n_neighbors=min(NEAR, len(vectors) - 1), metric="cosine", random_state=seed, n_jobs=1,

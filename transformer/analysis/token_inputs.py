@@ -35,9 +35,16 @@ class TokenInputs:
     __repr__ = brief
 
     @property
+    def row(self) -> Tensor:
+        """The ids that the decoder read, or the encoder if there is no decoder: (1, T) or (1, S)."""
+        row = self.src if self.tgt is None else self.tgt
+        assert row is not None
+        return row
+
+    @property
     def ids(self) -> list[int]:
-        """The ids that the decoder read, or the encoder if there is no decoder."""
-        return (self.src if self.tgt is None else self.tgt)[0].tolist()
+        """The same as a list."""
+        return self.row[0].tolist()
 
     @cached_property
     def taps(self) -> Taps:
@@ -50,7 +57,15 @@ class TokenInputs:
 
     def decode(self, encoded: StackOutput | None) -> StackOutput:
         """The decoder's output. Every token of the target is read, whatever its id, as a step reads it."""
+        assert self.tgt is not None
         return self.ckpt.model.decode(self.tgt, None if encoded is None else encoded.x, causal=True, taps=self.taps)
+
+    def output(self) -> StackOutput:
+        """The output of the decoder, or of the encoder if there is no decoder."""
+        encoded = self.encode()
+        if self.tgt is None and encoded is not None:
+            return encoded
+        return self.decode(encoded)
 
     def labels(self, side: str) -> list[str]:
         """The tokens of "src" or "tgt" as they are read."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from sacrebleu.metrics import CHRF
+from sacrebleu.metrics.chrf import CHRF
 
 from transformer.analysis.ablation import measure
 from transformer.analysis.sample import Sentence
@@ -27,7 +27,7 @@ class Trial:
     probability: float | None  # of the right class
 
     def __repr__(self) -> str:
-        parts = ((self.output, quote), (self.chrf, "chrF {:.0f}".format),
+        parts = ((None if self.output is None else quote(self.output), str), (self.chrf, "chrF {:.0f}".format),
                  (self.probability, "right class {:.0%}".format), (self.loss, "{:.2f} nats".format))
         results = ", ".join(say(value) for value, say in parts if value is not None)
         return f"Tried {quote(self.text)}: {results}"

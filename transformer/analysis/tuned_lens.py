@@ -57,9 +57,10 @@ def _rows(ckpt: Checkpoint, sentences: Sequence[Sentence], most: int) -> list[Te
         batch = pad_sentences(config, [sentences[at] for at in chosen], device=ckpt.device)
         memory = None if batch.src is None else model.encode(batch.src).x
         mask = None if batch.src is None else padding_mask(batch.src, config.pad_id)
-        inputs = model.decode(batch.tgt, memory, memory_mask=mask, causal=True).inputs
-        found.append([layer[batch.real] for layer in inputs])
-        count += int(batch.real.sum())
+        tgt, real = batch.target
+        inputs = model.decode(tgt, memory, memory_mask=mask, causal=True).inputs
+        found.append([layer[real] for layer in inputs])
+        count += int(real.sum())
         if count >= most:
             break
     return [torch.cat(parts)[:most] for parts in zip(*found, strict=True)]
@@ -147,7 +148,8 @@ def read_tuned_lens(ckpt: Checkpoint) -> TunedLens | None:
         return None
     try:
         about, tensors = read_lens_file(path, ckpt)
-        pairs = [tuple(map(float, pair.split(","))) for pair in about["divergence"].split(";")]
+        pairs = [(float(plain), float(tuned)) for plain, tuned in (
+            pair.split(",") for pair in about["divergence"].split(";"))]
         lens = TunedLens(tensors["matrices"].float(), tensors["biases"].float(), tuple(pairs))
     except (OSError, SafetensorError, KeyError, ValueError):
         return None

@@ -111,8 +111,8 @@ def exercises(hand: ByHand, first: int = 0) -> dict[int, Exercise]:
     else:
         tasks.append((5, [products], scaled, lambda products: products / s.divisor,
                       f"Each cell: the product divided by {sign} = {s.divisor:.2f}."))
-    if s.causal:
-        tasks.append((6, [scaled], scores, lambda scaled: scaled + additive(s.mask),
+    if (mask := s.mask) is not None:
+        tasks.append((6, [scaled], scores, lambda scaled: scaled + additive(mask),
                       "Each cell: the score where the word may look, else −∞ (type -inf)."))
     tasks.append((7, [scores], shares, lambda scores: scores.softmax(dim=-1),
                   "Each cell: e to the power of the score, divided by the sum of these powers along the row."))

@@ -40,6 +40,7 @@ def spreads(widths: Sequence[int], *, keys: int, seed: int, samples: int = SAMPL
         q = torch.randn(samples, 1, d_k, generator=generator)
         k = torch.randn(samples, keys, d_k, generator=generator)
         raw, (_, scaled, weights) = q @ k.transpose(-2, -1), dot_product_attention(q, k, k, readable=True)
+        assert scaled is not None and weights is not None
         results.append(Spread(d_k, float(raw.std()), float(scaled.std()), float(entropy(raw.softmax(dim=-1)).mean()),
                             float(entropy(weights).mean())))
     return results
@@ -76,8 +77,8 @@ def folding(hand: ByHand) -> Folding:
     split = context.view(batch, heads, words, -1)
     folded = split.transpose(1, 2).flatten(2)
     wrong = dot_product_attention(view(q), view(k), view(v), mask, readable=True)[0]
-    looped = torch.stack([torch.cat([s.look(*(sentence @ w for w in head), mask).context for head in hand.projections],
-                                    dim=-1) for sentence in x])
+    looped = torch.stack([torch.cat([s.look(sentence @ head.q, sentence @ head.k, sentence @ head.v, mask).context
+                                     for head in hand.projections], dim=-1) for sentence in x])
     unfolded = q.view(batch, words, heads, -1)
     shapes = [
         ("the words of two sentences", "x", x),
@@ -155,8 +156,9 @@ def padding_masked(hand: ByHand) -> list[Padded]:
         mask = (real | (not keys)) & (real | (not queries))[:, None]
         weights = _weights(hand, x, mask)[0]
         once = _attended(hand, x, mask)
-        rows = tuple(int(after.isnan().any(dim=-1).sum()) for after in (once, _attended(hand, once, mask)))
-        results.append(Padded(blocked, mask, weights, float(weights[:words, words:].sum(dim=-1).mean()), rows))
+        first, second = (int(after.isnan().any(dim=-1).sum()) for after in (once, _attended(hand, once, mask)))
+        results.append(Padded(blocked, mask, weights, float(weights[:words, words:].sum(dim=-1).mean()),
+                              (first, second)))
     return results
 
 

@@ -161,6 +161,7 @@ def look(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, bias: T
     """
     scoring = Scoring(None if divisor is None else 1 / divisor, cap)
     context, scores, weights = dot_product_attention(q, k, v, mask, bias=bias, scoring=scoring, readable=True)
+    assert scores is not None and weights is not None
     scaled = score(q, k, scoring=scoring._replace(cap=None))
     return Head(q, k, v, q @ k.transpose(-2, -1), scaled, scores, weights, context, bias)
 
@@ -207,7 +208,7 @@ class ByHand:
     @cached_property
     def heads(self) -> list[Head]:
         s = self.settings
-        return [s.look(*(self.x @ w for w in head), s.mask) for head in self.projections]
+        return [s.look(self.x @ head.q, self.x @ head.k, self.x @ head.v, s.mask) for head in self.projections]
 
     @property
     def w_out(self) -> Tensor:
@@ -247,13 +248,14 @@ class ByHand:
                                   d_ff=4 * s.d, dropout=0.0, norm_position="post", norm_eps=NORM_EPS)).eval()
         for parameter in layer.parameters():
             parameter.fill_(0.0)
-        for norm in (layer.attention_norm, layer.feed_forward_norm):
-            norm.weight.fill_(1.0)
+        for part in ("attention", "feed_forward"):
+            layer.norm_of(part).get_parameter("weight").fill_(1.0)
         for name, factor in (("q", sqrt(width) / s.divisor), ("k", 1.0), ("v", 1.0)):
             wide = [F.pad(getattr(head, name), (0, width - getattr(head, name).shape[1])) for head in self.projections]
             getattr(layer.attention, f"{name}_proj").weight.copy_(factor * torch.cat(wide, dim=1).T)
         layer.attention.out_proj.weight.copy_(
             F.pad(self.w_out.view(s.heads, s.d_v, s.d), (0, 0, 0, width - s.d_v)).flatten(0, 1).T)
+        assert layer.feed_forward is not None
         layer.feed_forward.up.weight.copy_(self.w_up.T)
         layer.feed_forward.down.weight.copy_(self.w_down.T)
         return layer

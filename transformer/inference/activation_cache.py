@@ -77,7 +77,7 @@ class ReadWeights:
     """
 
     lock: ClassVar[Lock] = Lock()
-    last: ClassVar["Callable[[], ReadWeights | None]"] = staticmethod(lambda: None)
+    last: ClassVar["ref[ReadWeights] | None"] = None
 
     def __init__(self) -> None:
         self.kinds: dict[tuple[Kind, object], _Read] = {}
@@ -89,7 +89,8 @@ class ReadWeights:
         after the other, (H, Tq, Tk)."""
         queries = len(tokens)
         with self.lock:
-            before, ReadWeights.last = self.last(), ref(self)
+            before = self.last and self.last()
+            ReadWeights.last = ref(self)
             if before is not None and before is not self:
                 before.kinds.clear()
             read = self.kinds.pop((kind, turned), None)  # nobody else adds rows to it meanwhile
@@ -114,6 +115,6 @@ class ReadWeights:
                 kept[layer, :, done:queries, :keys] = weights
         longest = tokens if read is None or queries > len(read.tokens) else read.tokens
         with self.lock:
-            if self.last() is self:
+            if self.last and self.last() is self:
                 self.kinds[kind, turned] = _Read(longest, kept, kept._version)
         return kept[:, :, :queries, :keys]

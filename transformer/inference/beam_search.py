@@ -27,7 +27,7 @@ WIDEST, STRONGEST, ALPHA = 64, 10, 0.6  # beams, and the penalty: its most, and 
 SEVERAL = 8  # sentences, from which on packing the weights pays
 
 
-def check_translates(ckpt: object) -> None:
+def check_translates(ckpt: Checkpoint) -> None:
     """Raises ValueError for what is no checkpoint of an encoder-decoder."""
     check_checkpoint(ckpt)
     if ckpt.config.task != "translation":
@@ -72,7 +72,7 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
             if chosen and (longest * beam * (len(chosen) + 1) > batch_tokens or not alike):
                 break
             chosen.append(i)
-        src = torch.full((len(chosen), len(rows[chosen[-1]])), config.pad_id)
+        src = torch.full((len(chosen), len(rows[chosen[-1]])), config.pad_id or 0)
         for row, i in enumerate(chosen):
             src[row, : len(rows[i])] = torch.tensor(rows[i])
         found = search(ckpt, src.to(ckpt.device), beam=beam, max_steps=max_steps, length_penalty=length_penalty,

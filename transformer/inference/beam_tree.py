@@ -130,6 +130,7 @@ def beam_tree(ckpt: Checkpoint, text: str, *, width: int = 4, max_steps: int = 2
     check_whole("max_steps", max_steps, 1)
     check_number("length_penalty", length_penalty, 0, STRONGEST)
     config, (src, _) = ckpt.config, prompt(ckpt, text)
+    assert src is not None
     piece = ckpt.tokenizer.piece
     nodes = [Node(0, None, 0, 0, config.start_id, piece(config.start_id), 0.0, 0.0, 0.0, "kept", False)]
     beams: list[int | None] = [0, *[None] * (width - 1)]  # the node of each beam; None where none was begun

@@ -42,12 +42,11 @@ def parsed(given: Given) -> tuple[Change, ...]:
         except orjson.JSONDecodeError as error:
             raise ValueError(f"the changes are no JSON ({error}); give a list such as "
                              '[{"how": "scale", "site": "cross.0.z", "heads": [1], "factor": 0}]') from None
-    if isinstance(given, Change | Mapping):
-        given = [given]
-    if not isinstance(given, Iterable) or isinstance(given, bytes | Tensor | np.ndarray):
+    items = [given] if isinstance(given, Change | Mapping) else given
+    if not isinstance(items, Iterable) or isinstance(items, bytes | Tensor | np.ndarray):
         raise ValueError(f"changes are given as {type(given).__name__}; give a list, such as "
                          "[transformer.scale(\"cross.0.z\", 0, heads=[1])]")
-    return tuple(one if isinstance(one, Change) else Change.from_json(one) for one in given)
+    return tuple(one if isinstance(one, Change) else Change.from_json(one) for one in items)
 
 
 class Changes:
@@ -143,15 +142,17 @@ class Changes:
         if not _own_rows_are_there(change, rows):
             return _not_there("row", max(change.source["rows"]), *of_rows)
         there = one.rows(range(rows))
-        if not there:
+        if one.source is not None and not there:
             known = one.source.values.shape[one.place.row_axis]
             return f"the source has {how_many(known, 'row')}; name rows from 0 to {known - 1}"
-        edges = [(there[0], key) for key in change.keys] if change.edges is None else [
+        edges = [(there[0], key) for key in change.keys or ()] if change.edges is None else [
             (query, key) for query, key in change.edges if query < rows]
         query, key = next((edge for edge in edges if edge[1] < keys), edges[0])
         if key >= keys:
             return _not_there("key", key, *of_keys)
-        allowed = allowed_keys(config, one.place.kind, range(query, query + 1), range(keys), layer=one.place.layer)[0]
+        kind, layer = one.place.kind, one.place.layer
+        assert kind is not None
+        allowed = allowed_keys(config, kind, range(query, query + 1), range(keys), layer=layer)[0]
         seen = allowed.nonzero()[:, 0].tolist()
         if key in seen:
             return "a row that sees nothing else stays as it is; give a longer text, or renormalise=False"
@@ -308,6 +309,8 @@ def _hit(config: ModelConfig, one: Ready, rows: int, keys: int, *, ahead: bool) 
     if not _own_rows_are_there(change, rows):
         return 0
     there = one.rows(range(rows))
+    if kind is None:  # the logits, which have no keys
+        return len(there)
     if change.edges is not None:
         return sum(bool(allowed_keys(config, kind, range(query, query + 1), range(key, key + 1), layer=layer))
                    for query, key in change.edges if query < rows and key < keys)
@@ -381,7 +384,7 @@ def _chosen(values: Tensor, place: Place, rows: Iterable[int] | int | None, chan
         raise ValueError(f"the source has no row {wrong[0]}; it has {values.shape[axis]}, counted from 0")
     chosen = values.index_select(axis, torch.tensor(rows, device=values.device))
     _check_count(rows, change)
-    return Values(chosen, None if len(rows) == 1 else dict(zip(change.rows, range(len(rows)), strict=True)))
+    return Values(chosen, None if len(rows) == 1 else dict(zip(change.rows or (), range(len(rows)), strict=True)))
 
 
 def _check_count(rows: Sequence[int], change: Change) -> None:

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import Tensor
@@ -32,6 +32,9 @@ from transformer.model.sites import NO_TAPS, Taps
 from transformer.settings.config import Kind
 from transformer.text.tokenizer import Piece
 
+if TYPE_CHECKING:
+    from transformer.attention_view.external_weights import Tensors
+
 RECENT_LOGITS = 64
 RECENT_TEXTS = 2  # of which every row is kept, where longer texts have other rows
 
@@ -54,13 +57,14 @@ class _Context:
     @cached_property
     def source_labels(self) -> list[str]:
         tokenizer = self.ckpt.source_tokenizer
-        return [tokenizer.piece(id) if tokenizer else str(id) for id in self.src[0].tolist()]
+        ids = [] if self.src is None else self.src[0].tolist()
+        return [tokenizer.piece(id) if tokenizer else str(id) for id in ids]
 
 
-class _ByKind(Mapping):
+class _ByKind(Mapping[str, Tensor]):
     """Kind -> tensor, computed when read."""
 
-    def __init__(self, kinds: tuple[str, ...], read: Callable[[str], Tensor]):
+    def __init__(self, kinds: tuple[Kind, ...], read: Callable[[Kind], Tensor]):
         self.kinds, self.read = kinds, read
 
     def __getitem__(self, kind: str) -> Tensor:
@@ -85,6 +89,38 @@ class AnyStep:
     tokens: tuple[int, ...]  # all ids read so far, from the start token or the prompt's first
     parent: Self | None
 
+    if TYPE_CHECKING:  # what each kind of step has by itself
+        @property
+        def ckpt(self) -> Checkpoint | None: ...
+        @property
+        def text(self) -> str: ...
+        @property
+        def source(self) -> tuple[Piece, ...]: ...
+        @property
+        def src(self) -> Tensor | None: ...
+        @property
+        def kinds(self) -> tuple[Kind, ...]: ...
+        @property
+        def attentions(self) -> Mapping[str, Tensor]: ...
+        @property
+        def limit(self) -> int | None: ...
+        @property
+        def finished(self) -> bool: ...
+        @property
+        def logits(self) -> Tensor: ...
+        @property
+        def allowed(self) -> Tensor: ...
+        @property
+        def output(self) -> str: ...
+        @property
+        def whole(self) -> str: ...
+        @property
+        def seen(self) -> "Step | Tensors": ...  # what its attention is drawn from
+        def same_text(self, other: object) -> bool: ...
+        def axes(self, kind: str) -> tuple[list[str], list[str]]: ...
+        def label(self, id: int) -> str: ...
+        def next(self, id: int | None = None, *, sampling: Sampling = GREEDY) -> Self: ...
+
     def __repr__(self) -> str:
         probability = float(self.logits.softmax(-1)[self.id])  # the model's own, at no temperature
         return f"Step {self.index} of {quote(self.text)}: {quote(self.piece)} {in_percent(probability)}"
@@ -98,11 +134,6 @@ class AnyStep:
     def next_id(self) -> int:
         """`id`, under the name that a `Reading` has for it too."""
         return self.id
-
-    @property
-    def seen(self) -> Self:
-        """What its attention is drawn from."""
-        return self
 
     @property
     def full(self) -> bool:
@@ -159,6 +190,11 @@ class Step(AnyStep):
         return super().__repr__() + changed
 
     @property
+    def seen(self) -> Self:
+        """What its attention is drawn from."""
+        return self
+
+    @property
     def ckpt(self) -> Checkpoint:
         return self._context.ckpt
 
@@ -197,7 +233,7 @@ class Step(AnyStep):
 
     def follows(self, other: object) -> bool:
         """`other` is this step or an earlier one of its path, and all it computed is a part of what this one did."""
-        return (self.same_text(other) and self._turned == other._turned
+        return (isinstance(other, Step) and self.same_text(other) and self._turned == other._turned
                 and self.tokens[: len(other.tokens)] == other.tokens)
 
     @property
@@ -328,11 +364,13 @@ class Step(AnyStep):
         context, config = self._context, self.ckpt.config
         if kind == "encoder":
             rows = context.source_projections
+            assert rows is not None
         else:
             rows = (self._rows or context.again(self.tokens)).projections[..., : len(self.tokens), :]
         keys, values, queries, *crossing = apart(rows, config.groups, config.n_heads)
         if kind == "cross":
-            return crossing[0], *context.memory.chunk(2, dim=1)
+            assert context.memory is not None
+            queries, (keys, values) = crossing[0], context.memory.chunk(2, dim=1)
         return queries, keys, values
 
     def bias(self, kind: Kind, queries: slice = slice(None), layer: int = 0) -> Tensor | None:
@@ -342,7 +380,7 @@ class Step(AnyStep):
         bias = model.bias(kind, places, keys)
         return model.distance_bias(kind, layer, q[:, queries], k, places, keys) if bias is None else bias
 
-    def attended(self, kind: str, layers: slice = slice(None), heads: slice = slice(None),
+    def attended(self, kind: Kind, layers: slice = slice(None), heads: slice = slice(None),
                  queries: slice = slice(None)) -> tuple[Tensor, Tensor]:
         """Scores and weights of some layers, heads and queries, each (layers, H, Tq, Tk)."""
         scores, weights = zip(*by_layer(self, kind, layers, heads, queries), strict=True)
@@ -365,6 +403,7 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, change: G
         raise ValueError(f"{ckpt.id} is an encoder and writes no tokens; choose a checkpoint that translates or writes")
     _check_sampling(sampling)
     src, tgt = prompt(ckpt, text)
+    assert tgt is not None
     changes, watched = Changes.of(ckpt, change), hooked(model)
     changes.check_hits(Batch.of(src, tgt).lengths, ahead=True)
     taps = changes.taps(src, tgt)
@@ -423,6 +462,7 @@ def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: 
     context, config, tokens, watched = step._context, ckpt.config, (*step.tokens, id), hooked(ckpt.model)
     length, decoded, kept = len(step.tokens), None, True
     if rotation_state(config, length + 1) == step._turned:
+        assert step._rows is not None
         memory = None if context.memory is None else keys_values(context.memory, config.groups)
         decoded = ckpt.model.decode(torch.tensor([[id]], device=ckpt.device), memory, taps=_taps(context, tokens),
                                     past=keys_values(step._rows.projections[..., :length, :], config.groups),
@@ -436,7 +476,7 @@ def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: 
         kept = watched or rotation_state(config, length + 2) == rotation_state(config, length + 1)
     parent = step if step.id == id else replace(step, id=id)
     new = Step(step.index + 1, -1, -1, tokens, parent, context, rows if kept else None, step._altered)
-    if watched and not new._altered:
+    if watched and decoded is not None and not new._altered:
         new = replace(new, _altered=altered(new, {"decoder": decoded.attention, "cross": decoded.cross}))
     return _decided(new, sampling)
 
@@ -459,7 +499,7 @@ def _check_sampling(sampling: object) -> None:
         raise ValueError(f"sampling is of type {type(sampling).__name__}; give transformer.Sampling(temperature=...)")
 
 
-def _token(ckpt: Checkpoint, id: object) -> int:
+def _token(ckpt: Checkpoint, id: Any) -> int:
     try:
         found = operator.index(id)
     except TypeError:

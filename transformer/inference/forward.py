@@ -34,8 +34,10 @@ class Batch:
     @classmethod
     def of(cls, src: Tensor | None, tgt: Tensor | None, types: Tensor | None = None) -> "Batch":
         """Texts without padding: ids (B, S) and (B, T)."""
-        lengths = [() if ids is None else (ids.shape[1],) * len(ids) for ids in (src, tgt)]
-        return cls(src, tgt, *lengths, types)
+        def lengths(ids: Tensor | None) -> tuple[int, ...]:
+            return () if ids is None else (ids.shape[1],) * len(ids)
+
+        return cls(src, tgt, lengths(src), lengths(tgt), types)
 
     @classmethod
     def padded(cls, rows: Sequence[tuple[Tensor | None, Tensor | None, Tensor | None]], pad_id: int | None) -> "Batch":
@@ -47,8 +49,10 @@ class Batch:
             return pad_sequence([part[0] for part in parts if part is not None], batch_first=True,
                                 padding_value=padding)
 
-        lengths = [tuple(row[side].shape[1] for row in rows if row[side] is not None) for side in (0, 1)]
-        return cls(joined(0, pad_id or 0), joined(1, pad_id or 0), *lengths, joined(2, 0))
+        def lengths(side: int) -> tuple[int, ...]:
+            return tuple(ids.shape[1] for row in rows if (ids := row[side]) is not None)
+
+        return cls(joined(0, pad_id or 0), joined(1, pad_id or 0), lengths(0), lengths(1), joined(2, 0))
 
     def __len__(self) -> int:
         return max(len(self.src_lengths), len(self.tgt_lengths))
@@ -88,12 +92,13 @@ class Batch:
 
     def choose(self, chosen: Sequence[int]) -> "Batch":
         """Some of the texts, without padding that none of them needs."""
-        parts: list[Tensor | None] = []
-        lengths = [tuple(sizes[at] for at in chosen) if sizes else () for sizes in (self.src_lengths, self.tgt_lengths)]
-        for ids, sizes in zip((self.src, self.tgt), lengths, strict=True):
-            parts.append(None if ids is None else ids[[*chosen], : max(sizes)])
-        types = None if self.types is None else self.types[[*chosen], : max(lengths[0])]
-        return Batch(*parts, *lengths, types)
+        src, tgt = (tuple(sizes[at] for at in chosen) if sizes else ()
+                    for sizes in (self.src_lengths, self.tgt_lengths))
+
+        def cut(ids: Tensor | None, sizes: tuple[int, ...]) -> Tensor | None:
+            return None if ids is None else ids[[*chosen], : max(sizes)]
+
+        return Batch(cut(self.src, src), cut(self.tgt, tgt), src, tgt, cut(self.types, src))
 
 
 class Capturing(Taps):
@@ -157,6 +162,7 @@ def forward(ckpt: Checkpoint, batch: Batch, taps: Taps = NO_TAPS) -> Tensor | No
         return model.project(rows, tap=taps.of(None))
     if config.head == "none":
         return None
+    assert memory is not None and batch.src is not None
     if config.task == "classes":
         logits = model.project(model.pool(memory, batch.src), tap=taps.of(None))
         return logits.log_softmax(-1)

@@ -8,7 +8,7 @@ from torch import Tensor
 from transformer.inference.recompute import Kept, by_layer
 from transformer.model.attention import AttentionOutput
 from transformer.model.models import Transformer
-from transformer.settings.config import Kind
+from transformer.settings.config import KINDS
 
 ALIKE = 1e-4  # of a weight; of a score, this share of the largest and as much
 
@@ -24,14 +24,16 @@ def hooked(model: Transformer) -> bool:
     return False
 
 
-def altered(kept: Kept, passes: Mapping[Kind, Sequence[AttentionOutput]]) -> bool:
+def altered(kept: Kept, passes: Mapping[str, Sequence[AttentionOutput]]) -> bool:
     """Whether attention had other scores or weights than its own queries and keys make, which `kept` has. passes: what
     each layer's did, of the newest queries."""
-    for kind, layers in passes.items():
-        for layer, did in enumerate(layers):
+    for kind in KINDS:
+        for layer, did in enumerate(passes.get(kind, ())):
             if did.scores is None or did.weights is None:
                 return True
-            newest = slice(kept.projections(kind)[0].shape[2] - did.weights.shape[2], None)
+            made = kept.projections(kind)
+            assert made is not None
+            newest = slice(made[0].shape[2] - did.weights.shape[2], None)
             (scores, weights), = by_layer(kept, kind, slice(layer, layer + 1), queries=newest)
             if not (_alike(did.scores[0], scores) and _alike(did.weights[0], weights)):
                 return True

@@ -3,12 +3,17 @@
 S source length, T target length.
 """
 
+from typing import TYPE_CHECKING, cast
+
 import torch
 from torch import Tensor
 
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.sampling import begun
 from transformer.inference.validation import check_checkpoint, check_text
+
+if TYPE_CHECKING:
+    from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer
 
 
 def prompt(ckpt: Checkpoint, text: str, target: str | None = None) -> tuple[Tensor | None, Tensor | None]:
@@ -61,7 +66,7 @@ def prompt_pair(ckpt: Checkpoint, pair: tuple[str, str]) -> tuple[Tensor, Tensor
             raise ValueError(f"{name} of the pair is empty; type it, or give one text alone")
     if not ckpt.reads_pairs:
         raise ValueError(f"{ckpt.id} reads one text at a time; give one str, or choose an encoder such as BERT")
-    pieces, types = ckpt.source_tokenizer.pair(*pair)
+    pieces, types = cast("HuggingFaceTokenizer", ckpt.source_tokenizer).pair(*pair)
     ids, known = [piece.id for piece in pieces], ckpt.config.type_vocab
     check_padding(ids, ckpt.config.pad_id)
     check_length(len(ids), ckpt.config.max_len)

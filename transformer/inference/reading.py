@@ -17,12 +17,13 @@ from transformer.inference.forward import Batch
 from transformer.inference.hooks import altered, hooked
 from transformer.inference.prompts import prompt, prompt_pair
 from transformer.inference.sampling import choosable
+from transformer.inference.validation import check_checkpoint, check_text
 from transformer.inference.word_attention import Words, words
 from transformer.model.attention import AttentionOutput
 from transformer.model.changes import Change
 from transformer.model.masks import allowed_keys
 from transformer.model.sites import Taps
-from transformer.settings.config import Kind
+from transformer.settings.config import KINDS, Kind
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Reading:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        return tuple(self.attentions)
+        return tuple(kind for kind in KINDS if kind in self.attentions)
 
     @property
     def change(self) -> tuple[Change, ...]:
@@ -70,16 +71,16 @@ class Reading:
     @property
     def next_id(self) -> int | None:
         """The token that is likeliest after the last one read; None where the model writes none."""
-        if not self.ids["tgt"]:
+        if not self.ids["tgt"] or self.logits is None:
             return None
         return int(choosable(self.logits[-1], self.ckpt.config, read=len(self.ids["tgt"])).argmax())
 
     def predicted(self, kind: str) -> list[str] | None:
         """The token that comes after each query of the decoder: what the query is read to predict, and for the last
         the likeliest. None for the encoder, which predicts nothing."""
-        if kind == "encoder":
+        if kind == "encoder" or (id := self.next_id) is None:
             return None
-        return [*self.tokens["tgt"][1:], self.ckpt.tokenizer.piece(self.next_id)]
+        return [*self.tokens["tgt"][1:], self.ckpt.tokenizer.piece(id)]
 
     def words(self, *, merge: bool = True, leave_out: Collection[str] | str = ()) -> Words:
         """The same attention between words: weights of pieces added over keys, averaged over queries. leave_out:
@@ -109,7 +110,7 @@ class Reading:
         bias = self.seen[kind][layer].bias
         return None if bias is None else bias.view(-1, *bias.shape[-2:])[:, queries]
 
-    def attended(self, kind: str, layers: slice = slice(None), heads: slice = slice(None)) -> tuple[Tensor, Tensor]:
+    def attended(self, kind: Kind, layers: slice = slice(None), heads: slice = slice(None)) -> tuple[Tensor, Tensor]:
         """Scores and weights of some layers and heads, each (layers, H, Tq, Tk)."""
         return self.scores[kind][layers, heads], self.attentions[kind][layers, heads]
 
@@ -127,14 +128,16 @@ def attend(ckpt: Checkpoint, text: str | tuple[str, str], target: str | None = N
     segments (Devlin et al. 2019, section 3). Raises ValueError for what is too long, empty, or has no place in the
     model.
     """
+    check_checkpoint(ckpt)
     types = None
     if isinstance(text, tuple) and target is None:
-        (src, types), tgt, text = prompt_pair(ckpt, text), None, " / ".join(map(str, text))
+        (src, types), tgt, shown = prompt_pair(ckpt, text), None, " / ".join(map(str, text))
     else:
-        src, tgt = prompt(ckpt, text, target)
+        shown = check_text(text)
+        src, tgt = prompt(ckpt, shown, target)
     config, model, changes = ckpt.config, ckpt.model, Changes.of(ckpt, change)
     changes.check_hits(Batch.of(src, tgt).lengths)
-    layers, memory, taps = {}, None, changes.taps(src, tgt, types)
+    layers, memory, logits, taps = {}, None, None, changes.taps(src, tgt, types)
     if src is not None:
         seen = torch.ones(1, 1, 1, src.shape[1], dtype=torch.bool, device=ckpt.device)  # one text has no padding
         encoded = model.encode(src, types=types, mask=seen, taps=taps, readable=True)
@@ -145,13 +148,14 @@ def attend(ckpt: Checkpoint, text: str | tuple[str, str], target: str | None = N
         if decoded.cross:
             layers["cross"] = decoded.cross
         logits = model.project(decoded.x[0])
-    else:
-        logits = model.read(memory, src)[0] if config.head != "none" else None
+    elif src is not None and memory is not None and config.head != "none":
+        logits = model.read(memory, src)[0]
     changes.check_finite(logits)
     ids = {side: [] if row is None else row[0].tolist() for side, row in (("src", src), ("tgt", tgt))}
     labels = {"src": [ckpt.source_tokenizer.piece(id) for id in ids["src"]],
               "tgt": [ckpt.tokenizer.piece(id) for id in ids["tgt"]]}
-    read = Reading(ckpt, text, logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
+    read = Reading(ckpt, shown, logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
                    {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, changes, ids, labels,
-                   layers, None if config.decoder_layers else memory[0], None if types is None else types[0].tolist())
+                   layers, None if memory is None or config.decoder_layers else memory[0],
+                   None if types is None else types[0].tolist())
     return replace(read, altered=True) if hooked(model) and altered(read, layers) else read

@@ -134,15 +134,16 @@ class Run:
 
     def as_source(self) -> dict[str, Any]:
         """What a change that takes its values from here says in JSON. Raises ValueError for what no text tells."""
-        if self.changes or len(self.texts) > 1 or not isinstance(self.texts[0], str):
+        text, target = self.texts[0], self.targets[0]
+        if self.changes or len(self.texts) > 1 or not isinstance(text, str):
             raise ValueError("a change is saved with the text that it takes its values from, and this run was changed "
                              "itself or is of several texts; give the tensor, run[...], instead")
-        read = prompt(self.ckpt, self.texts[0], self.targets[0])
-        if any((one is None) != (other is None) or (one is not None and not torch.equal(one, other))
+        read = prompt(self.ckpt, text, target)
+        if any(one is not other if one is None or other is None else not torch.equal(one, other)
                for one, other in zip(read, (self.batch.src, self.batch.tgt), strict=True)):
             raise ValueError("what this run read is not what its text gives as tokens; give the tensor, run[...], "
                              "instead")
-        return {"text": self.texts[0], **({} if self.targets[0] is None else {"target": self.targets[0]})}
+        return {"text": text, **({} if target is None else {"target": target})}
 
     def frame(self, name: str) -> "DataFrame":
         """A site as a tidy table: a row for each number, a column for each axis, and `value`; positions, queries and
@@ -183,7 +184,7 @@ def run(ckpt: Checkpoint, texts: Text | Sequence[Text], target: str | Sequence[s
     """
     check_checkpoint(ckpt)
     alone = isinstance(texts, str | tuple)
-    given = [texts] if alone else listed(texts)
+    given: list[Any] = [texts] if alone else listed(texts)
     if not alone:
         check_texts([text for text in given if not isinstance(text, tuple)])
     if not given:

@@ -30,8 +30,10 @@ SIDES = {"encoder": ("src", "src"), "decoder": ("tgt", "tgt"), "cross": ("tgt", 
 class Attending(Protocol):
     """What has attention between pieces: a `Step` or a `Reading`."""
 
-    ckpt: Checkpoint
-    text: str
+    @property
+    def ckpt(self) -> Checkpoint: ...
+    @property
+    def text(self) -> str: ...
     @property
     def taps(self) -> Taps: ...
     @property
@@ -41,9 +43,9 @@ class Attending(Protocol):
     @property
     def next_id(self) -> int | None: ...
     def axes(self, kind: str) -> tuple[list[str], list[str]]: ...
-    def mask(self, kind: str) -> Tensor: ...
+    def mask(self, kind: Kind, layer: int | None = None) -> Tensor: ...
     def predicted(self, kind: str) -> list[str] | None: ...
-    def attended(self, kind: str, layers: slice, heads: slice) -> tuple[Tensor, Tensor]: ...
+    def attended(self, kind: Kind, layers: slice, heads: slice) -> tuple[Tensor, Tensor]: ...
 
 
 class Side(NamedTuple):
@@ -55,7 +57,7 @@ class Side(NamedTuple):
     next: str | None  # what is predicted after the last of them
 
 
-class _ByKind(Mapping):
+class _ByKind(Mapping[str, Tensor]):
     def __init__(self, words: "Words"):
         self.words = words
 
@@ -134,13 +136,13 @@ class Words:
 
     def axes(self, kind: str) -> tuple[list[str], list[str]]:
         """The query and the key words of an attention kind, as text to show."""
-        return tuple([self.sides[side].labels[at] for at in chosen]
-                     for side, chosen in zip(SIDES[kind], self._chosen[kind], strict=False))
+        (rows, columns), (queries, keys, _) = SIDES[kind], self._chosen[kind]
+        return [self.sides[rows].labels[at] for at in queries], [self.sides[columns].labels[at] for at in keys]
 
     def pieces(self, kind: str) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
         """The places of the pieces that each query and each key is made of, in what was merged."""
-        return tuple([self.sides[side].words[at] for at in chosen]
-                     for side, chosen in zip(SIDES[kind], self._chosen[kind], strict=False))
+        (rows, columns), (queries, keys, _) = SIDES[kind], self._chosen[kind]
+        return [self.sides[rows].words[at] for at in queries], [self.sides[columns].words[at] for at in keys]
 
     def left_out(self, kind: str) -> dict[str, list[str]]:
         """The keys left out, {"special": labels, "sinks": labels}; see `sinks`."""
@@ -153,18 +155,17 @@ class Words:
         """What a picture or a file says of all this: whether pieces are merged, and the keys left out."""
         return {"words": self.merge, **self.left_out(kind)}
 
-    def hidden(self, kind: str) -> Tensor:
+    def hidden(self, kind: Kind) -> Tensor:
         """How much of each row's weight is on keys left out, (L, H, Q); the mean over Q is that of a head."""
         return (1 - self.attended(kind)[1].sum(-1)).clamp(min=0)
 
     def predicted(self, kind: str) -> list[str] | None:
         """The word that comes after each query; see `Step.predicted`."""
-        if kind == "encoder":
+        if kind == "encoder" or (follows := self.sides["tgt"].next) is None:
             return None
-        side = self.sides["tgt"]
-        return [*side.labels[1:], side.next]
+        return [*self.sides["tgt"].labels[1:], follows]
 
-    def mask(self, kind: str, layer: int | None = None) -> Tensor:
+    def mask(self, kind: Kind, layer: int | None = None) -> Tensor:
         """(Q, K), True where any piece of a query may attend to any piece of a key in a layer, or in any."""
         rows, keys = self.pieces(kind)
         pairs = _added(self.of.mask(kind, layer).float(), [list(pieces) for pieces in keys], -1)
@@ -181,7 +182,7 @@ class Words:
         """Kind -> weights (L, H, Q, K)."""
         return _ByKind(self)
 
-    def attended(self, kind: str, layers: slice = slice(None), heads: slice = slice(None)) -> tuple[None, Tensor]:
+    def attended(self, kind: Kind, layers: slice = slice(None), heads: slice = slice(None)) -> tuple[None, Tensor]:
         """No scores, and the weights of some layers and heads (L, H, Q, K)."""
         return None, self.between(kind, self.of.attended(kind, layers, heads)[1])
 
@@ -213,7 +214,7 @@ def words(of: Attending, *, merge: bool = True, leave_out: Collection[str] | str
 
 
 @torch.no_grad()
-def sinks(of: Attending, kind: str) -> list[int]:
+def sinks(of: Attending, kind: Kind) -> list[int]:
     """The keys that draw weight whatever they are (Xiao et al. 2023, "Efficient streaming language models with
     attention sinks"): those that in at least half of the heads of their kind get more than 0.3 of the weight, on
     average over the queries. A query counts where it may look at four keys or more, and not for its own place; a key

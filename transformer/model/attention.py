@@ -47,6 +47,12 @@ class AttentionOutput(NamedTuple):
 
     __repr__ = brief
 
+    @property
+    def seen(self) -> tuple[Tensor, Tensor]:
+        """Scores and weights, which the fast path does not make."""
+        assert self.scores is not None and self.weights is not None
+        return self.scores, self.weights
+
     def recompute(self, rows: slice = slice(None), *, causal: bool = False,
                   tap: Tap = NO_TAP) -> tuple[Tensor, Tensor, Tensor]:
         """Computes context, scores and weights of some queries again, from the queries, keys and values: (B, H, Tq, D)

@@ -3,9 +3,9 @@
 B batch, T tokens, S source tokens, H heads.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 import torch
 from torch import Tensor, nn
@@ -29,8 +29,8 @@ class Dropout(nn.Dropout):
     nearest 1/256.
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        dropped = round(256 * self.p)
+    def forward(self, input: Tensor) -> Tensor:
+        x, dropped = input, round(256 * self.p)
         if not self.training or x.device.type != "cpu" or dropped in (0, 256):
             return super().forward(x)
         eight = torch.empty(-(-x.numel() // 8), dtype=torch.int64).random_(-2 ** 63, None)
@@ -138,6 +138,20 @@ class Layer(nn.Module):
         return LayerOutput(self.add(after, change, "feed_forward", tap), own, other)
 
 
+if TYPE_CHECKING:
+    class Layers(nn.ModuleList):
+        """A list of modules that are layers."""
+
+        def __iter__(self) -> Iterator[Layer]: ...
+        @overload
+        def __getitem__(self, idx: slice) -> "Layers": ...
+        @overload
+        def __getitem__(self, idx: int) -> Layer: ...
+        def __getitem__(self, idx: int | slice) -> "Layer | Layers": ...
+else:
+    Layers = nn.ModuleList
+
+
 class StackOutput(NamedTuple):
     """The result of a stack; one entry for each layer."""
 
@@ -155,9 +169,10 @@ class Stack(nn.Module):
     def __init__(self, config: ModelConfig, layers: int, *, cross: bool = False):
         super().__init__()
         if config.shared_layers:
-            self.layers = nn.ModuleList([Layer(config, cross=cross)] * layers)
+            parts = [Layer(config, cross=cross)] * layers
         else:
-            self.layers = nn.ModuleList(Layer(config, cross=cross, first=i == 0) for i in range(layers))
+            parts = [Layer(config, cross=cross, first=i == 0) for i in range(layers)]
+        self.layers = Layers(parts)
         self.norm = build_norm(config) if config.final_norm and config.norm_position != "post" else nn.Identity()
         # learned numbers or vectors of distances, shared by all layers (see `positions`)
         bucketed = POSITIONS[config.positions].bucketed

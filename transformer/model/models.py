@@ -27,6 +27,8 @@ class Embedding(nn.Module):
     """Token ids to vectors, with positions added if they are of that kind. Vaswani et al. 2017, sections 3.4 and
     3.5."""
 
+    added: Tensor | None  # to the rows, by positions that are not learned
+
     def __init__(self, config: ModelConfig, vocab_size: int):
         super().__init__()
         width = config.embedding_dim or config.d_model
@@ -116,7 +118,7 @@ class Transformer(nn.Module):
             self.masked_head = MaskedHead(config)
             width = config.embedding_dim or config.d_model
             self.output = Linear(width, config.src_vocab_size or config.vocab_size, bias=config.logits_bias)
-        elif config.task == "classes":
+        elif config.task == "classes" and config.n_classes:
             self.output = Linear(config.d_model, config.n_classes)
         self.output_dropout = Dropout(config.output_dropout)
         self._initialise(generator)
@@ -194,10 +196,10 @@ class Transformer(nn.Module):
 
     def window(self, kind: Kind, queries: range, keys: range, *, layer: int) -> Tensor | None:
         """The keys within the window of a layer's self-attention -> (Tq, Tk); None if all are."""
-        config = self.config
-        if kind == "cross" or not config.has_window(layer) or config.window >= len(keys):
+        window = self.config.window if kind != "cross" and self.config.has_window(layer) else None
+        if window is None or window >= len(keys):
             return None
-        return window_mask(queries, keys, config.window, causal=kind == "decoder", device=self.device)
+        return window_mask(queries, keys, window, causal=kind == "decoder", device=self.device)
 
     def bias(self, kind: Kind, queries: range, keys: range) -> Tensor | None:
         """What positions add to the scores of queries and keys at these places -> (H, Tq, Tk). None if they add
@@ -211,13 +213,15 @@ class Transformer(nn.Module):
         """What learned vectors of distances add to the scores of queries q (H, Tq, D) and keys k (G, Tk, D) at these
         places in a layer -> (H, Tq, Tk); None for a model or a kind that has none."""
         buckets = self.positions.buckets(queries, keys, self.config, device=self.device)
-        if kind == "cross" or buckets is None:
+        learned = None if kind == "cross" else self._learned(kind)
+        if learned is None or buckets is None:
             return None
-        return self.attention(kind, layer).distance_bias(q[None], k[None], self._learned(kind), buckets)[0]
+        return self.attention(kind, layer).distance_bias(q[None], k[None], learned, buckets)[0]
 
     def _learned(self, kind: Kind) -> Tensor | None:
         """The weights of a stack's buckets of distances, if it has any."""
-        return self.stack(kind).buckets.weight if self.positions.bucketed else None
+        buckets = self.stack(kind).buckets if self.positions.bucketed else None
+        return None if buckets is None else buckets.weight
 
     @property
     def device(self) -> torch.device:
@@ -246,12 +250,16 @@ class Transformer(nn.Module):
     def attention(self, kind: Kind, layer: int) -> Attention:
         """The "encoder", "decoder" or "cross" attention of a layer."""
         block = self.stack(kind).layers[layer]
-        return block.cross if kind == "cross" else block.attention
+        if kind != "cross":
+            return block.attention
+        assert block.cross is not None
+        return block.cross
 
     def project_memory(self, memory: Tensor, *, taps: Taps = NO_TAPS) -> list[KeysValues]:
         """Each decoder layer's cross-attention keys and values of memory (B, S, d_model), computed once for all
         steps."""
-        return [layer.cross.keys_values(memory, tap=taps.of("cross", i)) for i, layer in enumerate(self.decoder.layers)]
+        return [self.attention("cross", i).keys_values(memory, tap=taps.of("cross", i))
+                for i in range(len(self.decoder.layers))]
 
     def decode(self, tgt: Tensor, memory: Tensor | list[KeysValues] | None = None, *, memory_mask: Tensor | None = None,
                mask: Tensor | None = None, causal: bool = False, past: Sequence[KeysValues | Cache] | None = None,
@@ -326,5 +334,7 @@ class Transformer(nn.Module):
         of src (B, S), the logits (B, S, V) of each of its pieces, or, without a head, its final rows (B, S,
         d_model)."""
         if not self.config.decoder_layers:
+            assert src is not None
             return self.read(self.encode(src).x, src)
+        assert tgt is not None
         return self.project(self.hidden(src, tgt))

@@ -19,7 +19,8 @@ FEW, AT_ONCE = 4, 1_000_000  # rows; weights that are widened together, which fi
 class Linear(nn.Linear):
     """A linear map that computes in the precision of its rows, also with weights stored in half precision."""
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:
+        x = input
         if self.weight.dtype == x.dtype or torch.is_autocast_enabled(x.device.type):
             return F.linear(x, self.weight, self.bias)
         if x.is_cuda or x.numel() > FEW * x.shape[-1]:
@@ -89,6 +90,7 @@ class RMSNorm(Norm, nn.RMSNorm):
         super().__init__(width, eps=config.norm_eps)
 
     def factor(self, x: Tensor) -> Tensor:
+        assert self.eps is not None
         return (x.square().mean(dim=-1, keepdim=True) + self.eps).rsqrt() * self.weight
 
 
@@ -125,8 +127,8 @@ class HeadNorm(nn.Module):
 
     def __init__(self, config: ModelConfig, heads: int):
         super().__init__()
-        shape = {"head": (config.width,), "heads": (heads, 1, config.width), "row": (heads, 1, config.width)}
-        self.weight = nn.Parameter(torch.ones(shape[config.qk_norm]))
+        shape = (config.width,) if config.qk_norm == "head" else (heads, 1, config.width)
+        self.weight = nn.Parameter(torch.ones(shape))
         biased = config.qk_norm_kind == "layer" and "norm" in config.biases
         self.bias = nn.Parameter(torch.zeros_like(self.weight)) if biased else None
         self.eps, self.centred = config.norm_eps, config.qk_norm_kind == "layer"

@@ -36,6 +36,12 @@ def _rates(base: float, width: int) -> Tensor:
     return base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
 
 
+def _learned_len(rotary: Rotary) -> int:
+    """The tokens of the longest text of the training, without which no scaling but the linear one is allowed."""
+    assert rotary.learned_len is not None
+    return rotary.learned_len
+
+
 def _linear(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
     """Position interpolation: Chen et al. 2023, section 2.3."""
     return plain / rotary.factor
@@ -44,7 +50,7 @@ def _linear(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
 def _dynamic(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
     """A base that grows with the text once it is longer than those of the training (NTK-aware scaling; Peng et al.
     2023, sections 3.1 and 3.3)."""
-    longer = max(length, rotary.learned_len) / rotary.learned_len
+    longer = max(length, _learned_len(rotary)) / _learned_len(rotary)
     grown = (rotary.factor * longer - (rotary.factor - 1)) ** (width / (width - 2)) if width > 2 else 1.0
     return _rates(rotary.base * grown, width)
 
@@ -54,14 +60,14 @@ def _llama3(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
     3.4.2."""
     waves = 2 * pi / plain
     low, high = rotary.low_freq_factor, rotary.high_freq_factor
-    share = ((rotary.learned_len / waves - low) / (high - low)).clamp(0, 1)  # 1: not stretched
+    share = ((_learned_len(rotary) / waves - low) / (high - low)).clamp(0, 1)  # 1: not stretched
     return (1 - share) * plain / rotary.factor + share * plain
 
 
 def _yarn(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
     """Peng et al. 2023, section 3.2: pairs that turn often are not stretched, pairs that turn seldom are."""
     def pair(turns: float) -> float:  # that turns so often in learned_len tokens
-        return width * log(rotary.learned_len / (turns * 2 * pi)) / (2 * log(rotary.base))
+        return width * log(_learned_len(rotary) / (turns * 2 * pi)) / (2 * log(rotary.base))
 
     first, last = pair(rotary.beta_fast), pair(rotary.beta_slow)
     if rotary.truncate:
@@ -73,7 +79,7 @@ def _yarn(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
 
 def _longrope(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
     """A factor for each pair, one list for short texts and one for long texts. Ding et al. 2024, section 3."""
-    factors = rotary.long_factors if length > rotary.learned_len else rotary.short_factors
+    factors = rotary.long_factors if length > _learned_len(rotary) else rotary.short_factors
     return plain / torch.tensor(factors, dtype=torch.float64)
 
 

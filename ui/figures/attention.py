@@ -60,10 +60,10 @@ def mask_matrix(mask: np.ndarray, queries: list[str], keys: list[str], *, title:
 def describe_attention(weights: np.ndarray, queries: list[str], keys: list[str], *, newest: bool = True) -> str:
     """A sentence for `alt=`: the sizes, the strongest weight, and with `newest` where the last query looks."""
     weights = np.nan_to_num(_checked(weights, queries, keys, None)[0])
-    strongest = np.unravel_index(weights.argmax(), weights.shape)
-    last = len(queries) - 1, weights[-1].argmax()
+    row, column = strongest = tuple(int(at) for at in np.unravel_index(weights.argmax(), weights.shape))
+    last = len(queries) - 1, int(weights[-1].argmax())
     text = f"Attention of {how_many(len(queries), 'query', 'queries')} over {how_many(len(keys), 'key')}. Strongest: "
-    text += f"{_at(strongest[0], queries)} looks at {_at(strongest[1], keys)} with {part_of_one(weights[strongest])}."
+    text += f"{_at(row, queries)} looks at {_at(column, keys)} with {part_of_one(weights[strongest])}."
     if newest and last != strongest:
         text += f" The newest query, {_at(last[0], queries)}, looks most at {_at(last[1], keys)}"
         text += f" with {part_of_one(weights[last])}."

@@ -3,6 +3,7 @@
 `ui.state.caches.chart` makes each only once for the same arguments, because altair takes about 20 ms.
 """
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -10,10 +11,10 @@ import pandas as pd
 from ui.figures.frame import NOTE, TEXT
 from ui.figures.palette import INK, MUTED, ZERO
 
-Chart = alt.Chart | alt.LayerChart
+Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 HOW_TO_ZOOM = "Drag a chart to move it, Ctrl + wheel to zoom, double-click to go back."
 # The wheel alone scrolls the page, even over a chart.
-ZOOM = {"zoom": "wheel![event.ctrlKey || event.metaKey]"}
+ZOOM: dict[str, Any] = {"zoom": "wheel![event.ctrlKey || event.metaKey]"}
 
 
 def chart_of(frame: pd.DataFrame) -> alt.Chart:

@@ -1,10 +1,9 @@
 """Curves over one axis: a few lines with rules to compare with, quantities over the width of a head, spectra."""
 
 from collections.abc import Mapping, Sequence
-from math import ceil, log10
+from math import ceil, isfinite, log10
 
 import altair as alt
-import numpy as np
 
 from ui.figures.chart import Chart, chart_of, ground, ink_of, points, rule, themed
 from ui.figures.frame import TEXT
@@ -20,7 +19,7 @@ def lines(series: dict[str, Sequence[float]], *, across: str, up: str, title: st
     curves = chart_of(frame).mark_line(strokeWidth=2.5).encode(
         alt.X("at:Q", title=across, scale=alt.Scale(nice=False, padding=2),
               axis=alt.Axis(grid=False, tickMinStep=step)),
-        _height(frame["value"][np.isfinite(frame["value"])].max(), up, log=log, zero=zero, down=down),
+        _height(max(filter(isfinite, frame["value"]), default=1.0), up, log=log, zero=zero, down=down),
         alt.Color("name:N", scale=alt.Scale(domain=list(series), range=CATEGORICAL[:len(series)]),
                   legend=None if len(series) == 1 else alt.Legend(title=None, columns=2)),
         tooltip=[alt.Tooltip("at:Q", title=across), alt.Tooltip("name:N", title="curve"),

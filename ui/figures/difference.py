@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from transformer.basics.formatting import how_many
 from ui.figures.attention import NUMBERED, WHERE, matrix, stripes
@@ -50,12 +51,12 @@ def paired(first: Sequence[str], second: Sequence[str]) -> list[str]:
 def describe_difference(first: np.ndarray, second: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> str:
     """A sentence for `alt=`: where the two differ most."""
     difference = np.asarray(first, dtype=np.float64) - second
-    at = np.unravel_index(np.abs(difference).argmax(), difference.shape)
+    row, column = (int(at) for at in np.unravel_index(np.abs(difference).argmax(), difference.shape))
     over = f"Difference of two heads over {how_many(len(queries), 'query', 'queries')} and {how_many(len(keys), 'key')}"
-    if not difference[at]:
+    if not difference[row, column]:
         return f"{over}: 0 everywhere."
     return (f"{over}. Largest: "
-            f"'{plain_label(queries[at[0]])}' looks at '{plain_label(keys[at[1]])}', {difference[at]:+.2f}.")
+            f"'{plain_label(queries[row])}' looks at '{plain_label(keys[column])}', {difference[row, column]:+.2f}.")
 
 
 def _numbers(difference: np.ndarray, allowed: np.ndarray, limit: float, dark: bool | None) -> list[dict]:
@@ -128,7 +129,7 @@ def difference_tiles(first: np.ndarray, second: np.ndarray, queries: Sequence[st
                              tickvals=[at * tall + (rows - 1) / 2 for at in range(count)]))
 
 
-def _tiled(values: np.ndarray, gap: object) -> np.ndarray:
+def _tiled(values: np.ndarray, gap: ArrayLike) -> np.ndarray:
     """(layers, H, Tq, Tk) -> one matrix, a row or column of `gap` between two heads."""
     padded = np.pad(values, [(0, 0), (0, 0), (0, GAP), (0, GAP)], constant_values=gap)
     layers, heads, rows, columns = padded.shape

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 import plotly.graph_objects as go
 import plotly.io
@@ -30,11 +31,11 @@ class Finished(BaseFigure):
         self._data, self._layout, self._frame_objs = data, layout, ()  # read by `to_dict`
 
     @property
-    def data(self) -> tuple:
-        return go.Figure(self._data, self._layout).data
+    def data(self) -> tuple:  # pyright: ignore[reportIncompatibleMethodOverride]: it is not set
+        return tuple(go.Figure(self._data, self._layout).data)
 
     @property
-    def layout(self) -> go.Layout:
+    def layout(self) -> go.Layout:  # pyright: ignore[reportIncompatibleMethodOverride]: it is not set
         return go.Figure(self._data, self._layout).layout
 
 
@@ -149,7 +150,7 @@ def _fit_rows(axis: dict, traces: list[dict], height: float, below: float) -> No
         title["text"] = title["text"].partition(":")[0]
 
 
-def _grown(part: object, by: float, name: str = "") -> object:
+def _grown(part: Any, by: float, name: str = "") -> Any:
     """A part of a figure with its sizes of type, and the lengths that depend on them, enlarged; data stay."""
     if isinstance(part, Mapping):
         font = name.lower().endswith("font")

@@ -100,7 +100,7 @@ def describe_head_maps(cards: Sequence[dict], values: Sequence[np.ndarray]) -> s
     peaks = []
     for card, value in zip(cards, values, strict=True):
         if np.isfinite(value).any():
-            layer, head = np.unravel_index(np.nanargmax(np.abs(value)), value.shape)
+            layer, head = (int(at) for at in np.unravel_index(np.nanargmax(np.abs(value)), value.shape))
             place = f"layer {layer} · {card['tokens'][head]}" if "tokens" in card else head_label(layer, head)
             peaks.append(f"{card['title']}: most at {place}, {value[layer, head]:.3g}.")
     across = "tokens" if "tokens" in cards[0] else "heads"
@@ -114,7 +114,7 @@ def heads_table(columns: Mapping[str, Mapping[str, np.ndarray]], *, caption: str
         for layer, head in np.ndindex(values.shape):
             body.append(tr(heading(kind, scope="row"), heading(str(layer), scope="row"),
                             heading(str(head), scope="row"), *(
-                tag("td", _exact(measured[kind][layer, head]), data_kind=kind, data_layer=layer, data_head=head,
+                tag("td", _exact(float(measured[kind][layer, head])), data_kind=kind, data_layer=layer, data_head=head,
                     data_measure=name) for name, measured in columns.items())))
     return numeric_table(header_rows(["attention", "layer", "head", *columns]), body, label=label, caption=caption)
 

@@ -1,6 +1,7 @@
 """Histograms: the lengths of training texts, and the numbers of a tensor."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -10,7 +11,7 @@ from ui.figures.frame import TEXT
 from ui.figures.palette import BAR, CATEGORICAL
 
 
-def length_histogram(lengths: Mapping[str, Mapping[str, object]], *, max_len: int | None, title: str, source: str = "",
+def length_histogram(lengths: Mapping[str, Mapping[str, Any]], *, max_len: int | None, title: str, source: str = "",
                      dark: bool | None = None) -> Chart:
     """Histograms of a corpus preview as outlined steps, one for each side; `max_len` is a dashed line if it is near."""
     rows = [(name, side["first"] + at * side["width"], count, _bin(side, at))
@@ -29,7 +30,7 @@ def length_histogram(lengths: Mapping[str, Mapping[str, object]], *, max_len: in
     return themed(alt.layer(steps, *limit).interactive(bind_y=False), title=title, source=source, dark=dark, height=380)
 
 
-def describe_lengths(lengths: Mapping[str, Mapping[str, object]], *, max_len: int) -> str:
+def describe_lengths(lengths: Mapping[str, Mapping[str, Any]], *, max_len: int) -> str:
     """A sentence for `alt=`: the median and the longest of each side."""
     sides = "; ".join(f"{name} half at most {side['median']:g}, longest {side['longest']:,}"
                       for name, side in lengths.items())
@@ -43,7 +44,7 @@ def _limit(max_len: int, late: bool, dark: bool | None) -> list[alt.Chart]:
                                      fontSize=TEXT, **ink_of(dark)).encode(y=alt.value(2), text="name:N")]
 
 
-def _bin(side: Mapping[str, object], at: int) -> str:
+def _bin(side: Mapping[str, Any], at: int) -> str:
     start, width = side["first"] + at * side["width"], side["width"]
     return f"{start}" if width == 1 else f"{start} to {start + width - 1}"
 

@@ -43,7 +43,7 @@ class Caption(NamedTuple):
         return tag("figcaption", escape(self.title) + tag("small", escape(self.source), title=self.origin))
 
 
-def tag(name: str, inside: str = "", **attributes: object) -> str:
+def tag(name: str, inside: str = "", /, **attributes: object) -> str:
     """An element around HTML. Attributes that are None, False or empty are left out, True stands without a value;
     `class_` is written class, `data_row` data-row."""
     parts = [name]

@@ -202,27 +202,27 @@ def spelled_cell(query: str, key: str, *, q: np.ndarray, k: np.ndarray, product:
     seen: the numbers of q and k that are written out; the products of the others are one term. root: what q and k are
     each divided by, where that takes the place of dividing their product."""
     query, key = map(token, (query, key))
-    scaled = np.asarray(scaled, dtype=np.float64)
-    allowed = np.ones(len(scaled), bool) if allowed is None else np.asarray(allowed, bool)
-    scale = f"{product:.2f} / {escape(divided_by)} = {product:.2f} / {divisor:.2f} = <b>{scaled[at]:.2f}</b>"
+    scores = np.asarray(scaled, dtype=np.float64)
+    allowed = np.ones(len(scores), bool) if allowed is None else np.asarray(allowed, bool)
+    scale = f"{product:.2f} / {escape(divided_by)} = {product:.2f} / {divisor:.2f} = <b>{scores[at]:.2f}</b>"
     if root is not None:
         scale = (f"with q[{query}] / {root:.2f} and k[{key}] / {root:.2f}: {_products(q / root, k / root, seen)} = "
-                 f"<b>{scaled[at]:.2f}</b>, the same as {product:.2f} / {escape(divided_by)}")
+                 f"<b>{scores[at]:.2f}</b>, the same as {product:.2f} / {escape(divided_by)}")
     steps = [("Product", f"q[{query}] · k[{key}] = {_products(q, k, seen)} = <b>{product:.2f}</b>"), ("Scale", scale)]
     if bias is not None:
-        before, scaled = scaled, scaled + np.asarray(bias, dtype=np.float64)
-        steps.append(("Positions", f"{before[at]:.2f} + {_signed(bias[at])} = <b>{scaled[at]:.2f}</b>"))
+        before, scores = scores, scores + np.asarray(bias, dtype=np.float64)
+        steps.append(("Positions", f"{before[at]:.2f} + {_signed(bias[at])} = <b>{scores[at]:.2f}</b>"))
     if not allowed[at]:
-        steps += [("Mask", f"{key} comes after {query}: −∞ takes the place of {scaled[at]:.2f}"),
+        steps += [("Mask", f"{key} comes after {query}: −∞ takes the place of {scores[at]:.2f}"),
                   ("Softmax", f"e<sup>−∞</sup> = 0, so the weight is <b>{weight:.2f}</b>")]
     else:
-        total = " + ".join(f"e<sup>{score:.2f}</sup>" for score in scaled[allowed])
+        total = " + ".join(f"e<sup>{score:.2f}</sup>" for score in scores[allowed])
         with np.errstate(over="ignore", under="ignore"):
-            power, powers = np.exp(scaled[at]), np.exp(scaled[allowed]).sum()
+            power, powers = np.exp(scores[at]), np.exp(scores[allowed]).sum()
         # numbers that a computer cannot hold are left as powers of e
         written = f" = {_power(power)} / {_power(powers)}" if 0 < powers < np.inf else ""
         steps.append(("Softmax",
-                      f"e<sup>{scaled[at]:.2f}</sup> / ({total}){written} = <b>{part_of_one(weight)}</b>"))
+                      f"e<sup>{scores[at]:.2f}</sup> / ({total}){written} = <b>{part_of_one(weight)}</b>"))
     rows = "".join(f"<dt>{what}</dt><dd>{how}</dd>" for what, how in steps if lines is None or what in lines)
     return f'{SPELLED_STYLE}<dl class="spelled" aria-label="one weight spelled out">{rows}</dl>' if rows else ""
 

@@ -3,6 +3,7 @@
 The curves and their tokens are given anew each time, so that a step, which adds a token, builds no chart.
 """
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -28,8 +29,9 @@ def position_curves(dims: Sequence[int], *, column: str = "dim", tokens: bool = 
     colours = alt.Scale(domain=names, range=[CATEGORICAL[at % few] for at in range(len(names))])
     dashes = alt.Scale(domain=names, range=[[1, 0] if at < few else [6, 4] for at in range(len(names))])
     # at positions, labelled with tokens, so that equal tokens stay apart
-    axis = {"title": "token, in order of position", "values": alt.ExprRef(f"sequence(length({TOKENS}))"),
-            "labelExpr": f"{TOKENS}[datum.value]", "labelOverlap": "greedy"} if tokens else {"title": "position"}
+    axis: dict[str, Any] = {
+        "title": "token, in order of position", "values": alt.ExprRef(f"sequence(length({TOKENS}))"),
+        "labelExpr": f"{TOKENS}[datum.value]", "labelOverlap": "greedy"} if tokens else {"title": "position"}
     curves = alt.Chart(alt.NamedData(POSITIONS)).mark_line(
         point=alt.OverlayMarkDef(size=45) if dotted else False, strokeWidth=2.5).encode(
         alt.X("position:Q", scale=alt.Scale(nice=False, zero=False, padding=8),

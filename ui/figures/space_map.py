@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import altair as alt
 import numpy as np
@@ -21,8 +22,9 @@ ROOM, PRESENTED_ROOM = (640, 330), (480, 130)  # px for names, as if their type 
 HEIGHT = 370  # px, where nothing else is said
 LETTER, LINE = 0.55, 1.15  # of a name, times the size of its type
 # Where a name may stand about its point, the best first: px to the right and down, and how it is aligned.
-SIDES = {"above": (0, -12, "center"), "right": (12, 0, "left"), "left": (-12, 0, "right"), "below": (0, 14, "center"),
-         "high": (0, -30, "center"), "low": (0, 32, "center")}
+SIDES: dict[str, tuple[int, int, Literal["left", "center", "right"]]] = {
+    "above": (0, -12, "center"), "right": (12, 0, "left"), "left": (-12, 0, "right"), "below": (0, 14, "center"),
+    "high": (0, -30, "center"), "low": (0, 32, "center")}
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def _firsts(groups: Sequence[Points]) -> list[int]:
 def _sides(frame: pd.DataFrame, named: Sequence[int], room: tuple[int, int]) -> list[str]:
     """The side on which each point's name stands, so that no two overlap: the first of `named` first. Empty for points
     without a name, and where there is no room."""
-    (middle_x, reach_x), (middle_y, reach_y) = (_reach(frame[name]) for name in ("x", "y"))
+    (middle_x, reach_x), (middle_y, reach_y) = (_reach(frame, name) for name in ("x", "y"))
     unit = min(room[0] / reach_x, room[1] / reach_y) / 2  # px
     sides, boxes = [""] * len(frame), []
     for at in named:
@@ -114,15 +116,16 @@ def _sides(frame: pd.DataFrame, named: Sequence[int], room: tuple[int, int]) -> 
     return sides
 
 
-def _reach(values: pd.Series) -> tuple[float, float]:
+def _reach(frame: pd.DataFrame, name: str) -> tuple[float, float]:
     """The middle of an axis, and how far it goes both ways."""
+    values = pd.Series(frame[name])
     low, high = float(values.min()), float(values.max())
     return (low + high) / 2, MARGIN * (high - low) / 2 or 1.0
 
 
 def _axes(rows: pd.DataFrame, titles: tuple[str, str]) -> list[alt.X | alt.Y]:
     """Two axes without numbers, on which a unit is as long, and all points have room."""
-    (middle_x, reach_x), (middle_y, reach_y) = (_reach(rows[name]) for name in ("x", "y"))
+    (middle_x, reach_x), (middle_y, reach_y) = (_reach(rows, name) for name in ("x", "y"))
     axes = []
     for channel, name, middle, title, reach in (
             (alt.X, "x", middle_x, titles[0], f"max({reach_x}, {reach_y} * width / height)"),

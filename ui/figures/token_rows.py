@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
+from typing import Any
 
 from ui.figures.labels import exact_label, part_of_one, plain_label
 from ui.figures.palette import BAR, MARK
@@ -83,7 +84,7 @@ SAMPLE_STYLE = """<style>
 </style>"""
 
 
-def sample_card(parts: Mapping[str, Mapping[str, object]], *, label: str = "", number: int = 1) -> str:
+def sample_card(parts: Mapping[str, Mapping[str, Any]], *, label: str = "", number: int = 1) -> str:
     """A training sample as HTML: each part ("source", "target", "text") of a corpus preview, and the class."""
     rows = []
     for name, part in parts.items():
