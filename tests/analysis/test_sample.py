@@ -83,7 +83,7 @@ def test_an_encoder_is_measured_on_any_text(make_checkpoint, pairs, tmp_path):
 
 
 def test_the_word_alignment_is_learned_once(translator, pairs, tmp_path, monkeypatch):
-    from transformer.evaluation.quality import held_out as module
+    from transformer.evaluation import held_out as module
 
     ckpt = trained_on(translator, pairs)
     first = word_aligner(ckpt, tmp_path / "cache")

@@ -118,7 +118,7 @@ def _parsed(path: Path, text: str) -> Module:
         value = json.loads(text) if path.suffix == ".json" else SPARE_STYLE.sub("", text)
         return Module(json.dumps(value), {}, {})
     if _from_others(path):
-        each = [[part.strip() for part in name.split(" as ")] for name in EXPORTS.search(text)[1].split(",")]
+        each = [[part.strip() for part in name.split(" as ")] for name in EXPORTS.findall(text)[0].split(",")]
         return Module(f"{EXPORTS.sub('', text)}\n", {}, {part[-1]: part[0] for part in each})
     if changes := CHANGES.findall(text):
         raise ValueError(f"{path.name} exports {', '.join(changes)}, which may change: export a function instead")
