@@ -23,7 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import transformer
 from transformer.attention_view.heads import Pooled
-from transformer.attention_view.message import Selection, live
+from transformer.attention_view.message import live
+from transformer.attention_view.message_fields import Selection
 
 PROMPT = "The cat sat on the mat and looked at the dog. The dog looked back. " * 20
 SHAPE = {"hidden_size": 2048, "num_hidden_layers": 22, "num_attention_heads": 32, "num_key_value_heads": 4,

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.attention_view.decoding_parts import target_row
+from transformer.attention_view.message_fields import Text
 from transformer.checkpoints.checkpoint import Checkpoint, Description
 from transformer.checkpoints.openings import OPENINGS, quick_texts
 from ui.choices.text_box import as_learned, show_unlike
@@ -55,7 +56,7 @@ def step_through(ckpt: Checkpoint, typed: str, arrival: Mapping[str, Any] | None
     decoding = current_decoding(PAGE, ckpt, as_learned(ckpt, typed), arrival, opening=opening_of(ckpt))
     step = decoding.step
     show_what_if(PAGE, decoding)
-    text_so_far = {"label": "The text so far", "written": step.whole, "coming": "", "lines": True}
+    text_so_far: Text = {"label": "The text so far", "written": step.whole, "coming": "", "lines": True}
     selection, head = show_decoding(PAGE, decoding, text=text_so_far, dark=dark,
                                     rows=[target_row(decoding, label="Tokens", name="tokens")])
     offer_files(PAGE, step, selection, sampling_of(PAGE))

@@ -6,6 +6,8 @@ import re
 
 import numpy as np
 
+from transformer.attention_view.message_types import wrong, wrong_arrays
+
 NEVER_SENT = [
     {"move": 1, "selection": 1, "pick": 1, "choose": 1}, {"move": {}, "selection": {}, "pick": {}, "choose": {}},
     {"move": {"index": "x", "number": [], "choices": 5}, "selection": {"number": None}, "pick": {"kind": 3},
@@ -29,7 +31,15 @@ def unpacked(content: bytes) -> tuple[dict, dict[str, np.ndarray]]:
         else:
             data = np.frombuffer(content, array.dtype, array[places].size, start + part["at"])
         array[places] = data.reshape(array[places].shape)
+    if "selection" in header:
+        assert_of_schema(header)
     return header, arrays
+
+
+def assert_of_schema(header: dict) -> None:
+    """Every field and array of an attention view's message is one that `message_fields` has, and none is missing."""
+    found = wrong(header) + wrong_arrays(header["arrays"], header["kinds"])
+    assert not found, found
 
 
 def held(text: str) -> tuple[dict, dict[str, np.ndarray]]:

@@ -17,10 +17,11 @@ import torch
 from tests.rows import each_row
 from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.heads import Pooled, combined, one_head, quantise, weights
-from transformer.attention_view.message import FINEST, Selection, pack, path_of, whole
+from transformer.attention_view.message import FINEST, pack, path_of, whole
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.offline_page import text_of
 from transformer.attention_view.phone_message import MOST, small
-from transformer.attention_view.script_bundle import JS, SPARE, script
+from transformer.attention_view.script_bundle import JS, bare, script
 from transformer.attention_view.shared import CHOICES, settled
 from transformer.basics.spreadsheet import cell
 from transformer.inference.decoding import start, steps
@@ -245,7 +246,7 @@ console.log(JSON.stringify(each.filter(([, written, kept]) => tree(written) !== 
 def test_what_is_left_of_each_module_means_what_was_written():
     paths = [path for folder in ("transformer", "ui") for path in (ROOT / folder).rglob("*.js")
              if "vendor" not in path.parts]
-    each = [[path.name, path.read_text("utf-8"), SPARE.sub(lambda found: found[1] or "", path.read_text("utf-8"))]
+    each = [[path.name, path.read_text("utf-8"), bare(path.read_text("utf-8"))]
             for path in paths]
     assert len(each) > 100
     said = subprocess.run([NODE, "--input-type=module", "-e", SAME_TREE], cwd=ROOT, input=json.dumps(each),
@@ -268,6 +269,10 @@ def test_modules_that_import_each_other_or_what_is_not_exported_are_no_script(tm
     (tmp_path / "two.js").write_text("const b = 1;\nexport const c = b;\n")
     with pytest.raises(ValueError, match=r"one\.js imports b, which two\.js does not export"):
         script(tmp_path / "one.js")
+    (tmp_path / "one.js").write_text('import { b } from "./two.js"; // why\n')
+    with pytest.raises(ValueError, match=r"one\.js imports in a way that no script is made of: import \{ b \}"):
+        script(tmp_path / "one.js")
+    (tmp_path / "one.js").write_text('import { b } from "./two.js";\n')
     (tmp_path / "two.js").write_text("export let b = 1;\n")
     with pytest.raises(ValueError, match=r"two\.js exports b, which may change"):
         script(tmp_path / "one.js")
@@ -298,7 +303,7 @@ def test_a_text_of_several_lines_keeps_what_looks_like_a_comment_or_an_indent(tm
     """As a style or a program in a template has them; a quote in a pattern opens no text."""
     (tmp_path / "one.js").write_text("""// why
 /** @param {string} text */
-const quoted = (text) => text.replace(/"`/g, '""'); // isn't it
+const quoted = (text) => text.replace(/"`/g, '""'); // isn't it;
 
 function twice() {
   // it's so

@@ -12,7 +12,8 @@ import transformer
 from tests.labels import labels
 from tests.waiting import until
 from transformer.analysis.pooling import pool
-from transformer.attention_view.message import Selection, head_of
+from transformer.attention_view.message import head_of
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.window import LONGEST, SIDE
 from transformer.basics.paths import ROOT
 from transformer.checkpoints.checkpoint import load

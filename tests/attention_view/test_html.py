@@ -16,7 +16,8 @@ from tests.messages import held, unpacked
 from tests.rows import each_row
 from transformer.attention_view import notebook
 from transformer.attention_view.external_weights import ExternalWeights
-from transformer.attention_view.message import Selection, pack
+from transformer.attention_view.message import pack
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.offline_page import page
 from transformer.inference.decoding import Sampling
 

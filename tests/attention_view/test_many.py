@@ -9,7 +9,8 @@ from tests.messages import unpacked
 from transformer.attention_view import heads as module
 from transformer.attention_view.head_order import ROLES, apart
 from transformer.attention_view.heads import Pooled, combined, one_head, weights
-from transformer.attention_view.message import MOST_TILES, Selection, head_of, live, newest_row
+from transformer.attention_view.message import MOST_TILES, head_of, live, newest_row
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.phone_message import MOST_CELLS, small
 from transformer.attention_view.shared import FEW_HEADS, ORDERS
 from transformer.attention_view.window import SIDE, Window, window

@@ -11,7 +11,7 @@ from tests.rows import each_row
 from transformer.analysis.carried import carried, effects
 from transformer.attention_view import notebook
 from transformer.attention_view.external_weights import ExternalWeights
-from transformer.attention_view.message import Selection
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.offline_page import page
 from transformer.attention_view.shared import CHOICES
 
@@ -75,7 +75,7 @@ def test_a_page_of_a_reading_has_its_classes(classifier):
     reading = transformer.attend(classifier, "Go on.")
     header, arrays = held(page(reading, Selection("encoder", view="model")))
     likeliest = int(reading.logits.argmax())
-    assert header["model"]["bars"][0] == {"label": classifier.classes[likeliest], "chosen": True,
+    assert header["model"]["bars"][0] == {"label": classifier.classes[likeliest], "chosen": True, "excluded": False,
                                           "probability": pytest.approx(float(reading.logits.max().exp()))}
     np.testing.assert_allclose(arrays["effects/encoder"], effects(reading).heads["encoder"], **CLOSE)
 

@@ -14,7 +14,8 @@ from transformer.analysis.carried import HOOKED, carried, effects, feature
 from transformer.attention_view import model_message
 from transformer.attention_view.external_weights import Scale, Tensors
 from transformer.attention_view.heads import Pooled, quantise
-from transformer.attention_view.message import FINEST, Selection
+from transformer.attention_view.message import FINEST
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.model_message import FROM_ELSEWHERE, IN_WORDS, model_arrays
 from transformer.attention_view.window import Window
 

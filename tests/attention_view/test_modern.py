@@ -7,7 +7,8 @@ import torch
 import transformer
 from tests.rows import each_row
 from transformer.attention_view.heads import Pooled, one_head, weights
-from transformer.attention_view.message import Selection, about_kind, live
+from transformer.attention_view.message import about_kind, live
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.phone_message import small
 from transformer.attention_view.window import SIDE, window
 from transformer.model.masks import allowed_keys

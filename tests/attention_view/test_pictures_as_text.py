@@ -12,7 +12,8 @@ import transformer
 from tests.attention_view.shapes import FAMILIES, IDS, shaped
 from tests.node import answering, needs_node
 from transformer.attention_view.heads import AttentionSource, Pooled
-from transformer.attention_view.message import MODEL, Selection, head_of, live, pack, whole
+from transformer.attention_view.message import MODEL, head_of, live, pack, whole
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.model_message import model_message
 from transformer.attention_view.shared import CHOICES
 from transformer.settings.presets import PRESETS

@@ -13,7 +13,7 @@ from tests.messages import unpacked
 from tests.rows import each_row
 from transformer.attention_view import notebook
 from transformer.attention_view.external_weights import ExternalWeights
-from transformer.attention_view.message import Selection
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.notebook import show
 from transformer.inference import decoding_tree
 from transformer.inference.decoding import Sampling

@@ -14,7 +14,7 @@ import transformer
 from tests.attention_view.shapes import IDS, shaped
 from tests.labels import labels_of
 from transformer.analysis.carried import carried, effects
-from transformer.attention_view.message import Selection
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.notebook import show
 from transformer.attention_view.offline_page import page as offline_page
 from transformer.attention_view.shared import CHOICES

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 import transformer
 from tests.labels import labels_of
-from transformer.attention_view.message import Selection
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.offline_page import page as offline_page
 
 from .conftest import at_step, bars

@@ -66,7 +66,13 @@ test("how scores are made, which heads share keys, and how far a layer sees are 
   assert.equal(formula({}), "q·k / √d");
   assert.equal(formula({ scale: 0.22, cap: 50 }), "q·k × 0.22, capped at ±50");
   assert.equal(formula({ scale: 1, bias: [0] }), "q·k + bias");
-  assert.equal(stageName({ scale: 0.22 }, "scores"), "scores q·k × 0.22");
+  const message = { kinds: { decoder: { scale: 0.22 } }, arrays: {} };
+  const selection = { kind: "decoder", stage: "scores" };
+  assert.equal(stageName(message, selection), "scores q·k × 0.22");
+  for (const name of ["bias", "bias/decoder"]) {
+    const biased = { ...message, arrays: { [name]: new Float32Array(1) } };
+    assert.equal(stageName(biased, selection), "scores q·k × 0.22 + bias");
+  }
   assert.equal(sharedText({ heads: 9, groups: 3 }, 4), "heads 3 to 5 share keys and values (key-value head 1)");
   assert.equal(sharedText({ heads: 4, groups: 2 }, 0), "heads 0 and 1 share keys and values (key-value head 0)");
   assert.equal(sharedText({ heads: 4, groups: 1 }, 0), "all heads share keys and values");

@@ -45,8 +45,9 @@ test("the picture of the model follows the newest token of a step, with the effe
     arrays: {
       "effects/decoder": Float32Array.from([1, 2, 0, 0, 5, 6]),
       "norms/decoder": Float32Array.from({ length: 12 }, (_, at) => at),
+      "added/decoder": new Float32Array(12),
     },
-    shapes: { "effects/decoder": [3, 2, 1], "norms/decoder": [3, 4] },
+    shapes: { "effects/decoder": [3, 2, 1], "norms/decoder": [3, 4], "added/decoder": [3, 4] },
   };
   const [first, second, last] = [0, 1, 2].map((index) => stepOf(message, index));
   assert.deepEqual([...first.arrays["effects/decoder"]], [1, 2]);

@@ -14,7 +14,8 @@ from tests.switched import switched
 from transformer.analysis.pooling import pool
 from transformer.attention_view.decoding_parts import bars_of, source_row, target_row
 from transformer.attention_view.heads import Pooled
-from transformer.attention_view.message import MODEL, Selection, StepView, head_of, live
+from transformer.attention_view.message import MODEL, head_of, live
+from transformer.attention_view.message_fields import Selection, StepView
 from transformer.attention_view.model_message import model_message
 from transformer.attention_view.selected import at_end, in_words
 from transformer.attention_view.shared import CHOICES

@@ -1,15 +1,8 @@
 """What a lecturer shows a room, as the page of a text draws it for phones."""
 
 from transformer.attention_view.heads import Pooled, one_head
-from transformer.attention_view.message import (
-    Row,
-    Selection,
-    StepView,
-    bars,
-    candidate_bars,
-    source_tokens,
-    target_tokens,
-)
+from transformer.attention_view.message import bars, candidate_bars, source_tokens, target_tokens
+from transformer.attention_view.message_fields import Row, Selection, StepView
 from transformer.attention_view.phone_message import small
 from transformer.inference.decoding import Step
 

@@ -1,15 +1,7 @@
 """What the step view shows of a decoding beside its attention: the tokens, and what may come next."""
 
-from transformer.attention_view.message import (
-    Bars,
-    Row,
-    bars,
-    candidate_bars,
-    mark_of,
-    source_tokens,
-    target_tokens,
-    unknown,
-)
+from transformer.attention_view.message import bars, candidate_bars, mark_of, source_tokens, target_tokens, unknown
+from transformer.attention_view.message_fields import Bars, Row
 from transformer.attention_view.shared import SHARED
 from transformer.inference.decoding import Sampling
 from transformer.inference.decoding_tree import DecodingTree

@@ -18,6 +18,7 @@ from transformer.model.layers import StackOutput
 from transformer.model.sites import NO_TAPS
 from transformer.settings.config import KINDS, Kind
 from transformer.text.huggingface_tokenizers import byte_level_label, is_byte_level
+from transformer.text.word_pieces import Merged
 
 NONE_THERE = ("there are no attention weights in it, as transformers gives none with its usual attention; load the "
               'model with attn_implementation="eager" and call it with output_attentions=True')
@@ -47,7 +48,7 @@ class Tensors:
     text: str = ""
     ckpt: Checkpoint | None = None  # where it is known which model's they are
     numbers: Mapping[str, list[int]] | None = None  # of the "layers" and "heads" included, where some are left out
-    merged: Mapping[str, Mapping[str, object]] | None = None  # kind -> `Words.changes`, where it is words that are cut
+    merged: Mapping[str, Merged] | None = None  # kind -> `Words.changes`, where it is words that are cut
     scales: Mapping[str, Scale] = field(default_factory=dict)  # of the kinds that are no attention weights
     rounded: Mapping[str, str] = field(default_factory=dict)  # kind -> its type, of those in half precision
     cut: bool = False  # whether a row may go on beyond the tokens of its kind

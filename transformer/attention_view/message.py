@@ -5,7 +5,7 @@ L layers, H heads, Tq queries, Tk keys.
 
 import struct
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -27,15 +27,15 @@ from transformer.attention_view.heads import (
     shape,
     weights,
 )
-from transformer.attention_view.shared import CHOICES, EXACT, FEW_HEADS, ORDERS
+from transformer.attention_view.message_fields import About, Ahead, AttentionKind, Bar, Bars, Near, Selection
+from transformer.attention_view.shared import EXACT, FEW_HEADS, ORDERS
 from transformer.attention_view.window import Window
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling, Step
 from transformer.inference.reading import Reading
 from transformer.inference.recompute import scoring
 from transformer.inference.word_attention import SIDES, Words
-from transformer.model.attention import PLAIN
 from transformer.settings.config import Kind
-from transformer.text.word_pieces import NONE, alternatives, label_mark, piece_labels
+from transformer.text.word_pieces import NONE, Merged, alternatives, label_mark, piece_labels
 
 TYPES = {"float32": "f4", "uint8": "u1", "uint16": "u2"}
 MOST_LINES = 250_000  # weights of a layer that are sent to be drawn as lines
@@ -47,107 +47,15 @@ MODEL = "model"  # the view of the whole model
 LOWER = ("grid", "tiles", "text", "weights", "fine", "faint")  # of queries by keys
 
 
-@dataclass(frozen=True)
-class Selection:
-    """The selection: which part of the attention is seen, and how; every field is a word or a number of the link. Words
-    are those of `CHOICES`."""
-
-    kind: Kind
-    layer: int = 0
-    head: int = 0
-    view: str = CHOICES["view"][0]
-    of: str = CHOICES["of"][0]  # the head, or one of the means
-    stage: str = CHOICES["stage"][0]
-    scale: str = CHOICES["scale"][0]
-    pair: tuple[int, int] | None = None  # the query and the key compared
-    lit: tuple[int, ...] | None = None   # the heads drawn as lines; None: all
-    tokens: str = CHOICES["tokens"][0]
-    special: str = CHOICES["special"][0]  # special tokens and sinks
-    rows: str = CHOICES["rows"][0]  # "made": named by the token read and the one predicted; "read": by the first alone
-    order: str = CHOICES["order"][0]  # of many heads
-    start: tuple[int, int] | None = None  # the first query and key drawn of a long text; None: see `window`
-    level: str = CHOICES["level"][0]  # from how near the whole model is seen
-    feature: int | None = None  # the number of a query that is taken apart
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One row of tokens, shaded by what the newest query gives them. name: for a screen reader; part: "source" or
-    "target"; predicted: from where on nothing has been read yet; picked: what the reader chose; added: what each adds
-    to `adds_to`, by which they are then shaded; wraps: on several lines."""
-
-    label: str
-    name: str
-    part: str
-    tokens: Sequence[str]
-    unknown: Sequence[int] = ()
-    predicted: int | None = None
-    picked: Sequence[int] = ()
-    added: Sequence[float] | None = None
-    adds_to: str = ""
-    wraps: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bar:
-    """One candidate or class."""
-
-    label: str
-    probability: float
-    chosen: bool = False
-    excluded: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bars:
-    """The candidates for what comes next, or the classes of a text. rest: the probability of all that have no bar;
-    label: for a screen reader; keys: each is chosen by a digit; least: how many are there however unlikely; most: how
-    many there is room for; tokens: their labels are tokens; hint: what a click on one does; invites: to click, those
-    who can."""
-
-    title: str
-    label: str
-    rows: Sequence[Bar]
-    rest: float | None = None
-    least: int = 4
-    most: int = 10
-    keys: bool = True
-    tokens: bool = True
-    hint: str = "choose this token"
-    help: str = ""
-    note: str = ""
-    invites: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class StepView:
-    """The step view: all that stands around the attention. said: a sentence for a screen reader; text: what is written
-    so far, or known of what is read; steps: where a decoding is, for the controls; branches: how each version of the
-    text ends, the one looked at first; brief: with little besides, for a first look; plays: steps that it takes by
-    itself then."""
-
-    rows: Sequence[Row]
-    said: str = ""
-    bars: Bars | None = None
-    text: Mapping[str, object] | None = None
-    steps: Mapping[str, object] | None = None
-    branches: Sequence[str] = ()
-    brief: bool = False
-    plays: int = 0
-
-    def sent(self) -> dict[str, Any]:
-        """The fields as the script reads them."""
-        rows = [{name: value for name, value in asdict(row).items() if value is not None} for row in self.rows]
-        return asdict(self) | {"rows": rows}
-
-
-def about(source: AttentionSource) -> dict[str, Any]:
+def about(source: AttentionSource) -> About:
     """The origin that every picture and every file states."""
     meta = source.ckpt.meta if source.ckpt is not None else {}
     name = source.ckpt.id if source.ckpt is not None else getattr(source, "origin", None)
-    return {"checkpoint": name, "step": meta.get("step"),
-            "text": source.text, "output": getattr(source, "output", None),
-            **({"merged": merged} if (merged := _merged(source)) else {})}
+    found: About = {"checkpoint": name, "step": meta.get("step"), "text": source.text,
+                    "output": getattr(source, "output", None)}
+    if merged := _merged(source):
+        found["merged"] = merged
+    return found
 
 
 def head_of(source: AttentionSource, selection: Selection) -> Head:
@@ -169,7 +77,7 @@ def newest_row(source: AttentionSource, selection: Selection, head: Head) -> np.
     return found.mean(dim=(0, 1))[0].float().cpu().numpy()
 
 
-def _merged(source: AttentionSource | AnyStep) -> Mapping[str, Mapping[str, object]] | None:
+def _merged(source: AttentionSource | AnyStep) -> Mapping[str, Merged] | None:
     """The tokens of each kind that are merged or left out, where any are."""
     of = source.of if isinstance(source, Window) else source
     if isinstance(of, Words):
@@ -200,7 +108,7 @@ def token_labels(source: AttentionSource, kind: str, *, exact: bool = False,
     return queries, keys, makes
 
 
-def ahead(source: AttentionSource, kind: Kind, coming: Sequence[tuple[str, str]], *, exact: bool) -> dict[str, Any]:
+def ahead(source: AttentionSource, kind: Kind, coming: Sequence[tuple[str, str]], *, exact: bool) -> Ahead:
     """The labels of tokens that a decoder will read, and of what it predicts from each."""
     known, mark = source.axes(kind)[0], NONE if exact else mark_of(source, SIDES[kind][0])
     read, makes = map(list, zip(*coming, strict=True))
@@ -209,12 +117,9 @@ def ahead(source: AttentionSource, kind: Kind, coming: Sequence[tuple[str, str]]
             "makes": piece_labels([*read[:1], *makes], mark)[1:]}
 
 
-def about_kind(source: AttentionSource, kind: Kind, *, exact: bool = False, kept: bool = False) -> dict[str, Any]:
-    """Its layers, heads and tokens, what may look at what and how scores are made; of a part of a text the places of
-    its `first` query and key, and of how many it is. rolls: whether there is a rollout; groups: heads of keys and
-    values, where several heads share one; scale and cap: of scores, where they are not q.k / sqrt(D); open: the scale
-    of values that are no weights; rounded: the type of weights in half precision; cut: where rows go on beyond these
-    tokens; exact: as for `token_labels`; kept: with the exact `pieces`, where labels are others, as files have them."""
+def about_kind(source: AttentionSource, kind: Kind, *, exact: bool = False, kept: bool = False) -> AttentionKind:
+    """What is said of a kind. exact: as for `token_labels`; kept: with the exact `pieces`, where labels are others, as
+    files have them."""
     layers, heads = shape(source, kind)
     queries, keys, makes = token_labels(source, kind, exact=exact)
     near = _near(source, kind)
@@ -223,33 +128,54 @@ def about_kind(source: AttentionSource, kind: Kind, *, exact: bool = False, kept
     known = everywhere or (isinstance(source, Step | Reading) and near is None)
     mask = None if known else source.mask(kind)
     causal = kind == "decoder" and (everywhere or len(queries) > 1) if mask is None else not bool(mask.all())
-    found: dict[str, Any] = {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
+    found: AttentionKind = {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
     if kept and (pieces := token_labels(source, kind, exact=True)) != (queries, keys, makes):
-        found["pieces"] = dict(zip(("queries", "keys", "makes"), pieces, strict=True))
+        found["pieces"] = {"queries": pieces[0], "keys": pieces[1], "makes": pieces[2]}
     if causal and mask is not None and not mask.equal(torch.ones_like(mask).tril()):
-        found["sees"] = mask.sum(1).tolist()  # so many of the first keys, for each query
+        found["sees"] = mask.sum(1).tolist()
     config = None if source.ckpt is None else source.ckpt.config
     if config is not None and config.groups < config.n_heads == heads:
         found["groups"] = config.groups
-    if scoring(source, kind) != PLAIN:
-        found |= {name: value for name, value in scoring(source, kind)._asdict().items() if value is not None}
-    more: dict[str, Any] = {
-        "makes": makes, "merged": (_merged(source) or {}).get(kind), "near": near, "rolls": rolls(source, kind),
-        "numbers": getattr(source, "numbers", None)}  # of layers and heads, where some are left out
-    of = source.of if isinstance(source, Window) else source
-    if isinstance(of, Tensors):
-        scale = of.scales.get(kind)
-        more |= {"open": scale and scale._asdict(), "rounded": of.rounded.get(kind), "cut": of.cut}
-    elif (projections := source.projections(kind)) is not None:
-        more["rounded"] = ROUNDED.get(projections[0].dtype)
+    factor, cap = scoring(source, kind)
+    if factor is not None:
+        found["scale"] = factor
+    if cap is not None:
+        found["cap"] = cap
+    if makes:
+        found["makes"] = makes
+    if merged := (_merged(source) or {}).get(kind):
+        found["merged"] = merged
+    if near:
+        found["near"] = near
+    if rolls(source, kind):
+        found["rolls"] = True
+    if numbers := getattr(source, "numbers", None):
+        found["numbers"] = numbers
+    _of_tensors(source, kind, found)
     if isinstance(source, Window):
-        more |= {"first": [side.start for side in source.places[kind]], "whole": source.whole(kind)}
-    return found | {name: value for name, value in more.items() if value}
+        found["first"] = [side.start for side in source.places[kind]]
+        found["whole"] = source.whole(kind)
+    return found
 
 
-def _near(source: AttentionSource, kind: Kind) -> dict[str, Any] | None:
-    """The layers whose self-attention has a window, and its size; of words, which it cuts at their pieces, also the
-    first key that each query sees and the one after the last. None where no window hides anything."""
+def _of_tensors(source: AttentionSource, kind: Kind, found: AttentionKind) -> None:
+    """Put in how exact the numbers are, and what they are where they came from elsewhere."""
+    of = source.of if isinstance(source, Window) else source
+    rounded = None
+    if isinstance(of, Tensors):
+        rounded = of.rounded.get(kind)
+        if scale := of.scales.get(kind):
+            found["open"] = {"signed": scale.signed, "most": scale.most}
+        if of.cut:
+            found["cut"] = True
+    elif (projections := source.projections(kind)) is not None:
+        rounded = ROUNDED.get(projections[0].dtype)
+    if rounded:
+        found["rounded"] = rounded
+
+
+def _near(source: AttentionSource, kind: Kind) -> Near | None:
+    """The window of some layers, where it hides anything."""
     config = None if source.ckpt is None else source.ckpt.config
     if config is None or config.window is None or kind == "cross" or kind not in config.kinds:
         return None
@@ -257,12 +183,13 @@ def _near(source: AttentionSource, kind: Kind) -> dict[str, Any] | None:
     of = source.of if isinstance(source, Window) else source
     if not layers or isinstance(of, Tensors):
         return None
-    near: dict[str, Any] = {"layers": layers, "size": config.window}
+    near: Near = {"layers": layers, "size": config.window}
     if not isinstance(of, Words):
         return near if config.window < len(of.axes(kind)[1]) else None
     mask = source.mask(kind, layers[0]).int()
     start = mask.argmax(-1)
-    return near | {"sees": torch.stack([start, start + mask.sum(-1)], -1).tolist()}
+    near["sees"] = torch.stack([start, start + mask.sum(-1)], -1).tolist()
+    return near
 
 
 def live(source: AttentionSource, selection: Selection, pooled: Pooled, *, head: Head | None = None,

@@ -4,6 +4,7 @@ P positions, L layers, H heads, Tk keys.
 """
 
 from collections.abc import MutableMapping, Sequence
+from dataclasses import asdict
 from math import prod
 from typing import Any
 
@@ -14,7 +15,8 @@ from transformer.analysis.carried import STACKS, Carried, Effects, Source, carri
 from transformer.analysis.neurons import Stack
 from transformer.attention_view.external_weights import Tensors
 from transformer.attention_view.heads import POOLED, AttentionSource, Pooled, quantise, shape, weights
-from transformer.attention_view.message import FINEST, MODEL, Selection, token_labels
+from transformer.attention_view.message import FINEST, MODEL, token_labels
+from transformer.attention_view.message_fields import Bar, Selection
 from transformer.attention_view.shared import EXACT
 from transformer.attention_view.window import Window
 from transformer.diagram.blocks import model_blocks
@@ -86,7 +88,7 @@ def class_bars(source: AttentionSource) -> dict[str, Any]:
     if not isinstance(source, Reading) or ckpt is None or not ckpt.config.n_classes or source.logits is None:
         return {}
     order = source.logits.argsort(descending=True).tolist()
-    rows = [{"label": ckpt.classes[at], "probability": float(source.logits[at].exp()), "chosen": at == order[0]}
+    rows = [asdict(Bar(label=ckpt.classes[at], probability=float(source.logits[at].exp()), chosen=at == order[0]))
             for at in order]
     return {"bars": rows}
 

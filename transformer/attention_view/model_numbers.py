@@ -12,7 +12,7 @@ from torch import Tensor
 from transformer.analysis.carried import Carried, Effects, Source, carried, effects, feature
 from transformer.analysis.neurons import Stack
 from transformer.attention_view.heads import AttentionSource, weights
-from transformer.attention_view.message import Selection
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.model_message import followed, name_of
 from transformer.attention_view.window import Window
 from transformer.inference.decoding import Step

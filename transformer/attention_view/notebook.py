@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from transformer.attention_view import captured
 from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.heads import AttentionSource, shape
-from transformer.attention_view.message import MODEL, Selection
+from transformer.attention_view.message import MODEL
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.offline_page import Page, page
 from transformer.attention_view.shared import CHOICES
 from transformer.checkpoints.checkpoint import Checkpoint

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from transformer.attention_view.heads import AttentionSource
-from transformer.attention_view.message import MODEL, Selection, about, path_of, whole
+from transformer.attention_view.message import MODEL, about, path_of, whole
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.model_message import model_alone
 from transformer.attention_view.script_bundle import JS, script
 from transformer.attention_view.shared import CHOICES

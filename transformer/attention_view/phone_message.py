@@ -10,7 +10,8 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from transformer.attention_view.heads import AttentionSource, Head, Pooled, quantise, weights
-from transformer.attention_view.message import FINEST, Selection, about, about_kind, ahead, lower_of, pack
+from transformer.attention_view.message import FINEST, about, about_kind, ahead, lower_of, pack
+from transformer.attention_view.message_fields import AttentionKind, Selection
 from transformer.attention_view.shared import EXACT, FAINTEST
 
 MOST = 48          # tokens of a side that are drawn as cells
@@ -56,17 +57,19 @@ def _window(count: int, most: int, *, last: bool) -> slice:
     return slice(max(0, count - most), count) if last else slice(0, min(count, most))
 
 
-def _cut(info: dict, rows: slice, columns: slice) -> dict:
+def _cut(info: AttentionKind, rows: slice, columns: slice) -> AttentionKind:
     """What is said of a kind, of some of its tokens; first: the places of the first ones."""
-    out = {**info, "queries": info["queries"][rows], "keys": info["keys"][columns],
-           "first": [at + side.start for at, side in zip(info.get("first", (0, 0)), (rows, columns), strict=True)]}
+    first = [at + side.start for at, side in zip(info.get("first", (0, 0)), (rows, columns), strict=True)]
+    out = info.copy()
+    out["queries"], out["keys"], out["first"] = info["queries"][rows], info["keys"][columns], first
     if "makes" in info:
         out["makes"] = info["makes"][rows]
     if "sees" in info:
         out["sees"] = [max(0, sees - columns.start) for sees in info["sees"][rows]]
-    if "sees" in info.get("near", {}):
-        near = info["near"]
-        out["near"] = near | {"sees": [[max(0, at - columns.start) for at in ends] for ends in near["sees"][rows]]}
+    near = info.get("near")
+    if near and "sees" in near:
+        sees = [(max(0, start - columns.start), max(0, end - columns.start)) for start, end in near["sees"][rows]]
+        out["near"] = {"layers": near["layers"], "size": near["size"], "sees": sees}
     return out
 
 

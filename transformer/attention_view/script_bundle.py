@@ -26,7 +26,7 @@ EXPORTS = re.compile(r"export\s*\{([^}]*)\};?\s*$")
 # comments, indents and idle line ends; quoted text and patterns are taken first, for inside them these are text
 SPARE = re.compile(r"""(`(?:\\.|[^`\\])*`|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'
                         |(?:(?<=[(\[,=:!&|?>])|(?<=\breturn))[ ]*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\[\\\n])+/)
-                       |^[ ]*/\*.*?\*/[ ]?\n?|/\*.*?\*/[ ]?|^[ ]*//[^\n]*\n|[ ]+//[^\n]*$|^[ ]+|^\n
+                       |^[ ]*/\*.*?\*/[ ]?\n?|/\*.*?\*/[ ]?|^[ ]*//[^\n]*\n|[ ]+//[^\n]*(\n)|^[ ]+|^\n
                        |(?<=[{(\[,;])\n(?!\Z)""", re.MULTILINE | re.DOTALL | re.VERBOSE)
 
 SPARE_STYLE = re.compile(r"/\*.*?\*/\n?|^ +|(?<=[{};,])\n", re.MULTILINE | re.DOTALL)  # of which no quoted text has any
@@ -58,7 +58,7 @@ def script(entry: Path, address: Address | None = None, *, along: Collection[str
 
     def later(path: Path) -> str:
         if path in brought:
-            return f"Promise.resolve().then({brought[path]})"
+            return f"Promise.resolve().then(()=>{brought[path]}())"
         return f'import("{address(path)}")' if address else NOWHERE
 
     modules: dict[Path, Module] = {}
@@ -126,7 +126,10 @@ def _parsed(path: Path, text: str) -> Module:
     for line in IMPORT.finditer(text):
         names = ",".join(name.strip().replace(" as ", ":") for name in (line["names"] or "").split(",") if name.strip())
         imports.setdefault(_beside(path, line["source"]), []).append(line["text"] or f"{{{names}}}")
-    return Module(IMPORT.sub("", text), imports, {name: name for name in EXPORTED.findall(text)})
+    own = IMPORT.sub("", text)
+    if other := re.search(r"^import\b[^(].*", own, re.MULTILINE):
+        raise ValueError(f"{path.name} imports in a way that no script is made of: {other[0]}")
+    return Module(own, imports, {name: name for name in EXPORTED.findall(text)})
 
 
 def _scope(path: Path, module: Module, taken: Collection[str], names: Mapping[Path, str], later: Later) -> str:
@@ -142,14 +145,14 @@ def _scope(path: Path, module: Module, taken: Collection[str], names: Mapping[Pa
 def _body(path: Path, module: Module, names: Mapping[Path, str], later: Later, *, exports: bool = False) -> str:
     """A module's text, what it imports taken from the scopes before it; exports: with the word."""
     lines = [f"const {one}={names[other]};\n" for other, each in module.imports.items() for one in each]
-    own = _spare(module.own if exports else EXPORT.sub("", module.own))
+    own = bare(module.own if exports else EXPORT.sub("", module.own))
     return "".join(lines) + LATER.sub(lambda found: later(_beside(path, found["source"])), own)
 
 
 @lru_cache(maxsize=512)
-def _spare(text: str) -> str:
+def bare(text: str) -> str:
     """A text without comments and indents; that of a module in many scripts is gone through once."""
-    return SPARE.sub(lambda found: found[1] or "", text)
+    return SPARE.sub(lambda found: found[1] or found[2] or "", text)
 
 
 def _from_others(path: Path) -> bool:

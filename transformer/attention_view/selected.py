@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from transformer.attention_view.heads import AttentionSource, rolls, shape
-from transformer.attention_view.message import Selection
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.shared import EXACT, MOST_LIT, settled
 from transformer.attention_view.window import Window, window
 from transformer.inference.decoding import Step

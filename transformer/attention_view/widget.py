@@ -13,7 +13,8 @@ from transformer.analysis.carried import Carried
 from transformer.analysis.neurons import Stack
 from transformer.attention_view.decoding_parts import bars_of, source_row, target_row
 from transformer.attention_view.heads import AttentionSource, Pooled, shape
-from transformer.attention_view.message import MODEL, Selection, StepView, live
+from transformer.attention_view.message import MODEL, live
+from transformer.attention_view.message_fields import Selection, StepView
 from transformer.attention_view.model_message import class_bars, has_model, model_message
 from transformer.attention_view.offline_page import HEAD, MODEL_VIEW, Page, page
 from transformer.attention_view.script_bundle import JS, script

@@ -16,7 +16,7 @@ from transformer.basics.formatting import quote
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.model.sites import Taps
 from transformer.settings.config import Kind
-from transformer.text.word_pieces import NONE, word_text, words_of
+from transformer.text.word_pieces import NONE, LeftOut, Merged, word_text, words_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -144,14 +144,14 @@ class Words:
         (rows, columns), (queries, keys, _) = SIDES[kind], self._chosen[kind]
         return [self.sides[rows].words[at] for at in queries], [self.sides[columns].words[at] for at in keys]
 
-    def left_out(self, kind: str) -> dict[str, list[str]]:
+    def left_out(self, kind: str) -> LeftOut:
         """The keys left out, {"special": labels, "sinks": labels}; see `sinks`."""
         _, keys, sunken = self._chosen[kind]
         labels = self.sides[SIDES[kind][1]].labels
         special = [at for at in range(len(labels)) if at not in {*keys, *sunken}]
-        return {name: [labels[at] for at in places] for name, places in (("special", special), ("sinks", sunken))}
+        return {"special": [labels[at] for at in special], "sinks": [labels[at] for at in sunken]}
 
-    def changes(self, kind: str) -> dict[str, object]:
+    def changes(self, kind: str) -> Merged:
         """What a picture or a file says of all this: whether pieces are merged, and the keys left out."""
         return {"words": self.merge, **self.left_out(kind)}
 

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 if TYPE_CHECKING:
     from transformer.text.tokenizer import Tokenizer
@@ -26,6 +26,19 @@ UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u34
 RAISED, LOWERED = (str.maketrans("0123456789", digits) for digits in ("⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉"))
 NEAR = 32  # pieces before one that may decide how it is labelled: more than a word, or a sign in bytes, has
 JOINER, NON_JOINER = "\u200d", "\u200c"
+
+
+class LeftOut(TypedDict):
+    """The labels of tokens left out, for what they are."""
+
+    special: list[str]
+    sinks: list[str]
+
+
+class Merged(LeftOut):
+    """What was made of tokens. words: they are put together."""
+
+    words: bool
 
 
 class _Part(NamedTuple):

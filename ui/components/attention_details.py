@@ -9,7 +9,8 @@ import orjson
 import streamlit as st
 
 from transformer.attention_view.heads import AttentionSource, Head, weights
-from transformer.attention_view.message import MODEL, Selection, about, token_labels
+from transformer.attention_view.message import MODEL, about, token_labels
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.offline_page import page as offline_page
 from transformer.attention_view.selected import in_words
 from transformer.attention_view.window import window

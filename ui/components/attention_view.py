@@ -16,7 +16,8 @@ import streamlit as st
 from transformer.analysis.carried import Carried
 from transformer.analysis.neurons import Stack
 from transformer.attention_view.heads import AttentionSource, Head, Pooled, shape
-from transformer.attention_view.message import Selection, StepView, head_of, live, path_of, whole
+from transformer.attention_view.message import head_of, live, path_of, whole
+from transformer.attention_view.message_fields import Selection, Steps, StepView
 from transformer.attention_view.model_message import model_message
 from transformer.attention_view.phone_message import small
 from transformer.attention_view.script_bundle import JS
@@ -177,7 +178,7 @@ def cells_of(source: AttentionSource) -> int:
     return sum(int(np.prod(size)) for size in sizes)
 
 
-def steps_of(page: str, *, index: int, last: int | None, going: bool = False) -> dict[str, object]:
+def steps_of(page: str, *, index: int, last: int | None, going: bool = False) -> Steps:
     """What the step controls are sent. opened: the step at which the text opened; going: the decoding is still on its
     way to where a press led."""
     state = st.session_state

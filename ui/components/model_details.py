@@ -5,7 +5,8 @@ from typing import Any
 import streamlit as st
 
 from transformer.attention_view.heads import AttentionSource
-from transformer.attention_view.message import Selection, token_labels
+from transformer.attention_view.message import token_labels
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.model_message import FROM_ELSEWHERE, pair_in_whole
 from transformer.attention_view.model_numbers import (
     TITLES,

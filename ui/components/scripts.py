@@ -40,8 +40,9 @@ scripts: dict[str, bytes] = {}  # name with a hash -> what is served under it
 
 def component(name: str, entry: Path, html: str) -> Callable:
     """A Streamlit component whose script is a module and all that it imports."""
-    text = LEADS.format(name=_keep(name, script(entry, _address))) if os.environ.get(SERVED) else script(entry)
-    return v2.component(name, html=html, js=f"// {name}\n{text}")  # one line might be taken for a path
+    text = (LEADS.format(name=_keep(name, script(entry, _address))) if os.environ.get(SERVED)
+            else f"// {name}\n{script(entry)}")  # one line might be taken for a path
+    return v2.component(name, html=html, js=text)
 
 
 def kept_script(name: str, entry: Path) -> str:

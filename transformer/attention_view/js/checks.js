@@ -2,6 +2,7 @@
 import { plain } from "#view/numbers.js";
 import { formula, mayLook, score } from "#view/scores.js";
 import { stageOf } from "#view/stages.js";
+/** @import { AttentionKind, Message, Selection } from "#view/message_fields.js" */
 
 const CLOSE = 1e-6; // to which a softmax in float32 and one in float64 agree
 // a row whose sum is further from 1 is not all of one, with weights of that type
@@ -18,6 +19,10 @@ export function rowSums(weights, keys) {
 }
 
 // The softmax of the masked scores of every row, and how far any weight is from it.
+/**
+ * @param {AttentionKind} info
+ * @param {Selection} selection
+ */
 export function largestDifference(info, rows, weights, selection) {
   const K = info.keys.length;
   let largest = 0;
@@ -34,12 +39,20 @@ export function largestDifference(info, rows, weights, selection) {
 }
 
 // The same in words, for the head or the mean that is looked at; nothing where its weights are not here.
+/**
+ * @param {Message} message
+ * @param {Selection} selection
+ */
 export function checked(message, selection) {
   const id = ["checked", selection.kind, selection.layer, selection.head, selection.of].join();
   if (!message.made.has(id)) message.made.set(id, words(message, selection));
   return message.made.get(id);
 }
 
+/**
+ * @param {Message} message
+ * @param {Selection} selection
+ */
 function words(message, selection) {
   const { weights, rows } = stageOf(message, { ...selection, stage: "weights" });
   if (!weights) return "";

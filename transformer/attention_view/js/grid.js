@@ -5,6 +5,9 @@ import { groupOf, numbered } from "#view/names.js";
 import { span } from "#view/scores.js";
 import { scaleOf } from "#view/stages.js";
 import { cellValue } from "#view/weights.js";
+/** @import { AttentionKind, Selection } from "#view/message_fields.js" */
+/** @typedef {Pick<AttentionKind, "causal" | "sees" | "near">} Mask */
+/** @typedef {Mask & {queries: {length: number}, keys: {length: number}}} Shut */
 
 const GAP = 4;
 const SHARE = " · a line over those with shared keys";
@@ -48,6 +51,10 @@ export function tilesOf(grid, dots, rows) {
 }
 
 // Of the pixels of what is looked at, those that the mask forbids.
+/**
+ * @param {Shut} info
+ * @param {Partial<Selection>} [selection]
+ */
 export function shutCells(info, dots, rows, selection) {
   const Q = info.queries.length;
   const K = info.keys.length;

@@ -5,6 +5,7 @@ import { headColour, SIGNED } from "#view/colours.js";
 import { figure, short } from "#view/numbers.js";
 import { ROOM, rowLabels } from "#view/rows.js";
 import { visible } from "#view/tokens.js";
+/** @import { AttentionKind, Selection } from "#view/message_fields.js" */
 
 export const ROW = 22;
 export const TOP = 30;
@@ -22,6 +23,7 @@ export const linesHeight = ({ q, k }, row = ROW) => TOP + 4 + Math.max(q, k) * r
 export const fittingRow = ({ q, k }, { ahead }, tall) =>
   Math.max(8, Math.min(34, (tall - TOP - 4) / Math.max(q + (ahead?.queries.length ?? 0), k)));
 
+/** @param {AttentionKind} info */
 function wordsOf(info, weight, head, named) {
   const words = info.open ? figure(weight, info.open.most) : short(weight);
   return named ? `${words}, head ${head}` : words;
@@ -29,6 +31,10 @@ function wordsOf(info, weight, head, named) {
 
 // The room beside the lines: for the tokens, and for the number that hovering puts there, with its head where there
 // are several and it has room; the lines themselves keep some of the width.
+/**
+ * @param {AttentionKind} info
+ * @param {Selection} selection
+ */
 export function linesGutter(info, selection, lit, width) {
   const named = lit.length > 1 && width >= UNNAMED;
   const most = (info.open?.most ?? 0.996) * (info.open?.signed ? -1 : 1);

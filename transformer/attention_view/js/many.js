@@ -5,6 +5,7 @@ import { pixelPalette } from "#view/colours.js";
 import { INSET, paintTile, tileHeight, tilesOf } from "#view/grid.js";
 import { groupOf, numbered } from "#view/names.js";
 import { SMALL } from "#view/type.js";
+/** @import { Message, Selection } from "#view/message_fields.js" */
 
 const { few_heads: MOST_DRAWN } = SHARED;
 const BETWEEN = 4;
@@ -20,6 +21,10 @@ const evenly = (layers, fit) => Math.ceil(layers / Math.ceil(layers / fit));
 
 // The heads of a kind that there are pictures of, in order, the number of every head, and their cells: as Python chose
 // them, or chosen here out of a file that has all.
+/**
+ * @param {Message} message
+ * @param {Selection} selection
+ */
 export function manyOf(message, selection) {
   const { kind, order } = selection;
   const { arrays, shapes, kinds } = message;
@@ -59,6 +64,7 @@ function cellsOf(cells, drawn, heads, size) {
 }
 
 // Where the map and the heads go: {map: {x, y, cw, ch}, tiles: [{at: [layer, head], nth, x, y}], width, height, group}.
+/** @param {Selection} selection */
 export function layoutMany(box, many, selection) {
   const { layers, heads } = many;
   const left = box.x + 22;
@@ -81,6 +87,7 @@ function tileFor(room, count, least, /** @type {number[]} */ [, R, C]) {
 }
 
 // Whole layers, in groups that stay as they are until a head of another one is chosen.
+/** @param {Selection} selection */
 function inLayers(room, { layers, heads, drawn, shape }, selection) {
   const high = (one) => one.lines * (one.height + OVER_TILE + BETWEEN) + 6;
   let tile = tileFor(room, heads, LEAST_TILE, shape);

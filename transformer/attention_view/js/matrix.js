@@ -6,6 +6,7 @@ import { ROOM, keyLabels, namedByBoth, rowLabels } from "#view/rows.js";
 import { mayLook } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
 import { BODY, SMALL } from "#view/type.js";
+/** @import { AttentionKind } from "#view/message_fields.js" */
 
 const MOST_VECTOR = 4096; // cells that a file of lines and areas has as such
 const UPRIGHT = -Math.PI / 2;

@@ -1,4 +1,5 @@
 // What layers, heads and kinds of attention are called.
+/** @import { AttentionKind } from "#view/message_fields.js" */
 
 export const kindName = (kind) => kind[0].toUpperCase() + kind.slice(1);
 
@@ -6,13 +7,15 @@ export const kindName = (kind) => kind[0].toUpperCase() + kind.slice(1);
 export const numbered = (info, name, at) => info.numbers?.[name][at] ?? at;
 
 // The first and the last of the heads that share keys and values with one, and which head of these they share.
-export function groupOf({ heads, groups }, head) {
+/** @param {{heads: number, groups?: number}} info */
+export function groupOf({ heads, groups = heads }, head) {
   const size = heads / groups;
   const at = Math.floor(head / size);
   return { at, first: at * size, last: (at + 1) * size - 1 };
 }
 
 // The same in words; empty where each head has its own.
+/** @param {AttentionKind} info */
 export function sharedText(info, head) {
   if (!info.groups) return "";
   if (info.groups === 1) return "all heads share keys and values";

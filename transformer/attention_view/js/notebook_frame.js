@@ -10,6 +10,7 @@ import { block, dress } from "#view/elements.js";
 import { unpack } from "#view/message.js";
 import { mountMessage } from "#view/step_view.js";
 import { mountView } from "#view/view.js";
+/** @import { Message } from "#view/message_fields.js" */
 
 const toPython = (said) => window.parent.postMessage(said, "*");
 /** @type {any} */
@@ -22,6 +23,7 @@ window.addEventListener("message", ({ source, data }) => {
 freeKeys();
 toPython({ ready: true });
 
+/** @param {Message} message */
 function showMessage(message, look) {
   const dark = wear(look);
   const steps = message.step_view;
@@ -39,7 +41,7 @@ function showMessage(message, look) {
     },
   );
   // another frame of the same view asks for the next portion of what it asked for
-  if (steps.steps.going && stage.moved?.number > steps.steps.answered) move(stage.moved);
+  if (steps.steps?.going && stage.moved?.number > steps.steps.answered) move(stage.moved);
 }
 
 // Python goes a portion of a long way at a time, and is asked for the next once that has been drawn.

@@ -1,11 +1,14 @@
 // The message of phone_message.py for a phone, made into what the attention view reads.
+/** @import { Message } from "#view/message_fields.js" */
 
+/** @param {Message} message */
 export function enlarged(message) {
   const { arrays, shapes, selection } = message;
-  if (arrays.fine) {
+  const { fine } = arrays;
+  if (fine) {
     const [, rows, columns] = shapes.fine;
     arrays.weights = Float32Array.from({ length: rows * columns }, (_, at) => {
-      return ((arrays.fine[at] * 256 + arrays.fine[rows * columns + at]) / 65535) ** 2;
+      return ((fine[at] * 256 + fine[rows * columns + at]) / 65535) ** 2;
     });
     shapes.weights = [rows, columns];
   }

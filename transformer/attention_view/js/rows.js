@@ -2,6 +2,7 @@
 import { widest } from "#view/canvas.js";
 import { placed, visible } from "#view/tokens.js";
 import { SMALL, typeHasCome } from "#view/type.js";
+/** @import { AttentionKind, Selection } from "#view/message_fields.js" */
 
 export const ROOM = 150; // px
 const LEAST = 4; // characters of a token
@@ -9,11 +10,15 @@ const LEAST = 4; // characters of a token
 export const namedByBoth = (info, selection) => Boolean(info.makes) && selection.rows !== "read";
 
 // The labels of all queries, as they are drawn: tokens are shortened until the widest label has room.
+/**
+ * @param {Pick<AttentionKind, "queries" | "makes">} info
+ * @param {Selection} selection
+ */
 export function rowLabels(info, selection, room = ROOM, size = SMALL) {
-  const { queries, makes } = info;
-  const both = namedByBoth(info, selection);
-  return shortened(info, both ? "both" : "queries", [room, size], (longest) =>
-    both
+  const { queries } = info;
+  const makes = namedByBoth(info, selection) ? info.makes : null;
+  return shortened(info, makes ? "both" : "queries", [room, size], (longest) =>
+    makes
       ? queries.map((token, at) => `${visible(token, longest)} → ${visible(makes[at], longest)}`)
       : queries.map((token) => visible(token, longest)),
   );
@@ -43,8 +48,12 @@ export const rowNames = (info, selection) => {
 export const keyNames = (info) => info.keys.map((_, at) => (info.pieces ?? info).keys[at]);
 
 // A query in a sentence: with its place, and what it is read to predict, which of a word is true of its end alone.
+/**
+ * @param {AttentionKind} info
+ * @param {Selection} selection
+ */
 export function rowText(info, selection, at) {
   const read = placed(info.queries, at, info.first?.[0]);
-  if (!namedByBoth(info, selection)) return read;
+  if (!info.makes || !namedByBoth(info, selection)) return read;
   return `${read}, ${info.merged?.words ? "followed by" : "read to predict"} ${visible(info.makes[at], 40)},`;
 }

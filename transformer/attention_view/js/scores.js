@@ -3,9 +3,14 @@ import { text, textWidth } from "#view/canvas.js";
 import { css, palette } from "#view/colours.js";
 import { SMALL } from "#view/type.js";
 import { sameHead } from "#view/weights.js";
+/** @import { AttentionKind, Message, Selection } from "#view/message_fields.js" */
 
 // Queries, keys, values, moved norms and what positions add to the scores of one head, where they were captured: {q, k,
 // v, moved, bias, width, scale, cap}, or null.
+/**
+ * @param {Message} message
+ * @param {Selection} selection
+ */
 export function rowsOf(message, selection) {
   if (selection.of !== "head") return null;
   const info = message.kinds[selection.kind];
@@ -29,6 +34,15 @@ export function rowsOf(message, selection) {
     scale,
     cap,
   };
+}
+
+// Whether positions add to the scores of a kind.
+/**
+ * @param {Partial<Message>} message
+ * @param {Selection} selection
+ */
+export function hasBias({ arrays }, { kind }) {
+  return Boolean(arrays?.[`bias/${kind}`] ?? arrays?.bias);
 }
 
 // What positions add may be the same in every layer.
@@ -62,12 +76,17 @@ export function span(info, query, selection = {}) {
   return [Math.max(0, own + 1 - near.size), Math.max(0, Math.min(keys.length, end))];
 }
 
+/**
+ * @param {AttentionKind} info
+ * @param {Selection} selection
+ */
 export function mayLook(info, query, key, selection) {
   const [from, to] = span(info, query, selection);
   return key >= from && key < to;
 }
 
 // All heads are drawn on the whole text, of which the large picture may hold a part.
+/** @param {AttentionKind} info */
 export function wholeInfo(info, { kind }) {
   if (!info.whole) return info;
   const [queries, keys] = info.whole.map((length) => ({ length }));
@@ -96,6 +115,10 @@ export function score(rows, query, key) {
 }
 
 // What the softmax over the row makes of a score, as long as nothing is changed there.
+/**
+ * @param {AttentionKind} info
+ * @param {Selection} selection
+ */
 export function ownWeight(info, rows, [query, key], selection) {
   const [from, to] = span(info, query, selection);
   const scores = Array.from({ length: to - from }, (_, at) => score(rows, query, from + at));
@@ -107,6 +130,7 @@ export function ownWeight(info, rows, [query, key], selection) {
 export const SAME_WEIGHT = 0.005; // a difference of two weights that rounding makes
 
 // How they are made, in words, of what `rowsOf` gives or of a kind.
+/** @param {{scale?: number, cap?: number, bias?: unknown}} rows */
 export function formula({ scale, cap, bias }) {
   const times = scale === undefined ? " / √d" : scale === 1 ? "" : ` × ${Number(scale.toPrecision(3))}`;
   return `q·k${times}${bias ? " + bias" : ""}${cap ? `, capped at ±${cap}` : ""}`;

@@ -12,6 +12,7 @@ import { figureFiles } from "#view/view/save.js";
 import { infoOf } from "#view/view/selection.js";
 import { topOnPage } from "#view/window.js";
 import { pooled } from "#view/weights.js";
+/** @import { Message } from "#view/message_fields.js" */
 
 // What Streamlit calls with every message.
 export default function showAttentionView({ data, parentElement, setTriggerValue }) {
@@ -45,6 +46,7 @@ export function mountView(root, message, send, { below = null, drawn = null, fil
   draw(view);
 }
 
+/** @param {Message} message */
 function newView(root, message) {
   const view = { root, parts: build(root), sent: message.answered ?? 0, cursor: null, at: null, hover: null, zoom: 1 };
   view.redraw = root.redraw = () => draw(view);
@@ -53,6 +55,7 @@ function newView(root, message) {
   return view;
 }
 
+/** @param {Message} message */
 function receive(view, message) {
   const answered = message.answered ?? 0;
   if (!view.message || answered >= view.sent) {

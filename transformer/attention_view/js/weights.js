@@ -1,4 +1,5 @@
 // Attention weights out of a message: of one head, of a mean, of rollout, of a whole layer, and of all heads small.
+/** @import { Message, Selection } from "#view/message_fields.js" */
 
 // All heads small, out of a file's cells: as Pooled makes them in Python.
 export function pooled({ arrays, shapes, block, kinds }) {
@@ -44,8 +45,9 @@ export function cellValue({ open }, cell) {
 }
 
 // One head's cells out of those of all heads, as weights.
+/** @param {Message} message */
 export function unquantised(message, kind, layer, head) {
-  const { [`values/${kind}`]: values } = message.arrays; // which are no weights, and sent as they are
+  const values = message.arrays[`values/${kind}`]; // which are no weights, and sent as they are
   if (values) {
     const { heads, queries, keys } = message.kinds[kind];
     const at = (layer * heads + head) * queries.length * keys.length;
@@ -94,6 +96,10 @@ function multiplied(a, b, n) {
 const hasAll = ({ arrays }, { kind }) => Boolean(arrays[`cells/${kind}`] ?? arrays[`values/${kind}`]);
 
 // The weights looked at, or null where only Python has them.
+/**
+ * @param {Message} message
+ * @param {Selection} selection
+ */
 export function weightsOf(message, selection) {
   if (message.arrays.weights && sameHead(selection, message.selection)) return message.arrays.weights;
   if (!hasAll(message, selection)) return null;
@@ -111,6 +117,10 @@ export function weightsOf(message, selection) {
 
 // The weights of all heads of the layer looked at, {values (H, q, k), first: [query, key], q, k}; null where they are
 // not here.
+/**
+ * @param {Message} message
+ * @param {Selection} selection
+ */
 export function layerOf(message, selection) {
   if (
     message.arrays.layer &&
@@ -126,6 +136,10 @@ export function layerOf(message, selection) {
   return message.made.get(id);
 }
 
+/**
+ * @param {Message} message
+ * @param {Selection} selection
+ */
 function layerFromCells(message, selection) {
   const { queries, keys, heads } = message.kinds[selection.kind];
   const Q = queries.length;

@@ -148,7 +148,7 @@ function count(view, before = "") {
 // A browser may refuse to keep anything.
 function remembered(name) {
   try {
-    return JSON.parse(sessionStorage.getItem(`exercise ${name}`) ?? "{}");
+    return JSON.parse(sessionStorage.getItem(`exercise ${name}`) ?? "{}") ?? {};
   } catch {
     return {};
   }

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.pooling import Pooling, pool
-from transformer.attention_view.message import Bar, Bars, Row, StepView
+from transformer.attention_view.message_fields import Bar, Bars, Row, StepView
 from transformer.attention_view.selected import in_range
 from transformer.attention_view.window import LONGEST
 from transformer.basics.formatting import how_many

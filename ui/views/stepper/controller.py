@@ -13,7 +13,8 @@ from streamlit.errors import StreamlitAPIException
 
 from transformer.attention_view.decoding_parts import bars_of
 from transformer.attention_view.heads import Head
-from transformer.attention_view.message import Row, Selection, StepView, newest_row
+from transformer.attention_view.message import newest_row
+from transformer.attention_view.message_fields import Row, Selection, StepView, Text
 from transformer.attention_view.selected import in_range
 from transformer.basics.formatting import in_percent
 from transformer.checkpoints.checkpoint import Checkpoint
@@ -123,7 +124,7 @@ def _current(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] 
     return decoding
 
 
-def show_decoding(page: str, decoding: DecodingTree[Step], *, rows: Sequence[Row], text: Mapping[str, object] | None,
+def show_decoding(page: str, decoding: DecodingTree[Step], *, rows: Sequence[Row], text: Text | None,
                   dark: bool, brief: bool = False, plays: int = 0) -> tuple[Selection, Head]:
     """Draw the step view of a decoding; returns what is selected in it, and the numbers of that head. text: what is
     written so far. brief: with little besides, for a first look; plays: steps that it then takes by itself."""
@@ -251,12 +252,12 @@ def go_to(page: str, step: Step | None) -> None:
         keep_decoding(page, decoding.to(0, sampling_of(page)) if step is None else decoding.visit(step))
 
 
-def _until(step: Step, text: Mapping[str, object]) -> dict[str, object]:
+def _until(step: Step, text: Text) -> Text:
     """The text so far without what is predicted now, and without what it is compared with."""
     before = step.parent.output if step.parent else ""
     if step.src is None:
         before = step.parent.whole if step.parent else step.text
-    return {"label": text["label"], "written": before, "coming": "", "lines": text.get("lines", False)}
+    return {"label": text.get("label", ""), "written": before, "coming": "", "lines": text.get("lines", False)}
 
 
 def _describe(decoding: DecodingTree[Step], sampling: Sampling, selection: Selection, head: Head, *,

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import streamlit as st
 
-from transformer.attention_view.message import Selection
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.window import Window, window
 from transformer.basics.formatting import how_many
 from transformer.checkpoints.checkpoint import Checkpoint

@@ -7,7 +7,8 @@ from typing import Any
 import streamlit as st
 
 from transformer.attention_view.heads import Head
-from transformer.attention_view.message import Selection, token_labels
+from transformer.attention_view.message import token_labels
+from transformer.attention_view.message_fields import Selection
 from transformer.inference.beam_tree import Tree, beam_tree
 from transformer.inference.decoding import Step
 from transformer.inference.decoding_tree import DecodingTree

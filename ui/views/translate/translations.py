@@ -1,5 +1,6 @@
 """The translation so far, its known continuation, and human translations of the same sentence."""
 
+from transformer.attention_view.message_fields import Text
 from transformer.inference.decoding import Step
 from transformer.inference.decoding_tree import DecodingTree
 from transformer.text.sides import Sides
@@ -9,14 +10,14 @@ from ui.state.caches import sentences
 MOST = 8  # human translations that are sent
 
 
-def written_text(decoding: DecodingTree[Step], sides: Sides) -> dict[str, object]:
+def written_text(decoding: DecodingTree[Step], sides: Sides) -> Text:
     """The text of the step view under the tokens."""
     written, tip = decoding.step.output, decoding.branch.tip.output
     coming = tip[len(written):] if tip.startswith(written) else ""
     return {"label": "Translation so far", "written": written, "coming": coming, **_by_people(decoding, sides)}
 
 
-def _by_people(decoding: DecodingTree[Step], sides: Sides) -> dict[str, object]:
+def _by_people(decoding: DecodingTree[Step], sides: Sides) -> Text:
     trained_on = corpus_of(decoding.step.ckpt.description)
     if not trained_on:
         return {}

@@ -8,7 +8,8 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.difference import overlap
-from transformer.attention_view.message import Selection, token_labels
+from transformer.attention_view.message import token_labels
+from transformer.attention_view.message_fields import Selection
 from transformer.inference.decoding import Sampling, Step
 from transformer.inference.decoding_tree import DecodingTree, begin
 from transformer.measures.catalogue import BY_NAME

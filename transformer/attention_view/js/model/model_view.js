@@ -12,6 +12,7 @@ import { listenToRemote } from "#view/model/remote.js";
 import { drawModel, flyTo, goFurther, goNearer, lookAt } from "#view/model/moves.js";
 import { drawnPart, seenBy } from "#view/model/numbers.js";
 import { infoOf, sizesOf } from "#view/view/selection.js";
+/** @import { AttentionKind } from "#view/message_fields.js" */
 
 const layouts = new Map(); // of the blocks of a model, which are the same at each step
 
@@ -119,6 +120,7 @@ function tokensOf({ kinds }) {
 }
 
 // The cell that is looked at where none is chosen: of the newest query, where it looks most.
+/** @param {AttentionKind} info */
 function strongest(view, info) {
   const query = info.queries.length - 1;
   const row = seenBy(view.message, view.selection);

@@ -10,6 +10,7 @@ import { rowsOf } from "#view/scores.js";
 import { stageOf } from "#view/stages.js";
 import { visible } from "#view/tokens.js";
 import { onPhone } from "#view/window.js";
+/** @import { ModelMessage } from "#view/message_fields.js" */
 
 const size = (value) => plain(Number(value.toPrecision(3))).replace("-", "−");
 const withSign = (value) => `${value < 0 ? "−" : "+"}${size(Math.abs(value))}`;
@@ -110,6 +111,7 @@ function headSentence({ view, tokens, lengths }, node) {
 }
 
 // What something adds to the vector of the token followed, and to the logit of what comes next.
+/** @param {ModelMessage} message */
 function adds(message, norm, effect, kind) {
   const followed = (kind === "encoder" ? "encoder" : "decoder") === message.model?.stack;
   const words = [];

@@ -1,8 +1,14 @@
 // What the picture of a model is told of one step: norms, what each part adds, effects, and what is looked at.
 import { stackOf } from "#view/model/places.js";
 import { unquantised } from "#view/weights.js";
+/** @import { ModelMessage } from "#view/message_fields.js" */
+/** @typedef {`${"norms" | "added" | "position" | "headNorms"}/${string}`} Row */
 
 // The row of an array whose first axis are positions: of a live message there is one, of a file all.
+/**
+ * @param {ModelMessage} message
+ * @param {Row} name
+ */
 function rowOf(message, name, position) {
   const array = message.arrays[name];
   if (!array) return null;
@@ -12,6 +18,10 @@ function rowOf(message, name, position) {
 }
 
 // The mean over all positions, of a stack in which nobody is followed.
+/**
+ * @param {ModelMessage} message
+ * @param {Row} name
+ */
 function meanOf(message, name) {
   const array = message.arrays[name];
   if (!array) return null;
@@ -26,19 +36,21 @@ function meanOf(message, name) {
 /**
  * @param {any} message
  * @param {string} stack
- * @returns {{parts: string[], norms: ArrayLike<number>, added: ArrayLike<number>, mean: boolean} | null}
+ * @returns {{parts: string[], norms: Float32Array, added: Float32Array, mean: boolean} | null}
  */
 export function carriedOf(message, stack) {
   const { model } = message;
   const parts = model?.parts?.[stack];
-  if (!parts || !message.arrays[`norms/${stack}`]) return null;
+  if (!parts || !message.arrays[`norms/${stack}`] || !message.arrays[`added/${stack}`]) return null;
   const mean = stack !== model.stack;
-  const numbers = (name) =>
+  const numbers = (/** @type {"norms" | "added"} */ name) =>
     mean ? meanOf(message, `${name}/${stack}`) : rowOf(message, `${name}/${stack}`, model.position);
-  return { parts, norms: numbers("norms"), added: numbers("added"), mean };
+  const [norms, added] = [numbers("norms"), numbers("added")];
+  return norms && added && { parts, norms, added, mean };
 }
 
 // What a head adds to the row of the token followed: the length of it; null where that is not known.
+/** @param {ModelMessage} message */
 export function headNorm(message, { kind, layer, head }) {
   const name = `headNorms/${kind}`;
   const array = message.arrays[name];
@@ -52,12 +64,14 @@ export function headNorm(message, { kind, layer, head }) {
   return sum;
 }
 
+/** @param {ModelMessage} message */
 export function headEffect(message, { kind, layer, head }) {
   const array = message.arrays[`effects/${kind}`];
   return array ? array[layer * message.shapes[`effects/${kind}`][1] + head] : null;
 }
 
 // What a part of a layer adds to the logit: all heads of an attention together.
+/** @param {ModelMessage} message */
 export function partEffect(message, { type, kind, layer, block }) {
   if (type === "feed_forward") {
     const array = kind === message.model?.stack ? message.arrays["effects/feed_forward"] : null;
@@ -65,11 +79,12 @@ export function partEffect(message, { type, kind, layer, block }) {
   }
   if (!message.arrays[`effects/${kind}`]) return null;
   let sum = 0;
-  for (let head = 0; head < block.heads.count; head++) sum += headEffect(message, { kind, layer, head });
+  for (let head = 0; head < block.heads.count; head++) sum += headEffect(message, { kind, layer, head }) ?? 0;
   return sum;
 }
 
 // The largest effect of any head or part, which a full bar stands for.
+/** @param {ModelMessage} message */
 export function mostEffect(message) {
   if (!message.made.has("most effect")) {
     let most = 0;
@@ -94,6 +109,7 @@ export function hasNumber({ model, arrays, selection }, { kind, layer, head, pai
 }
 
 // Where the token followed looks in a head, a weight for each key; null for one that follows nobody.
+/** @param {ModelMessage} message */
 export function seenBy(message, { kind, layer, head }) {
   if (stackOf(kind) !== message.model?.stack) return null;
   const id = `seen,${kind},${layer},${head}`;
@@ -101,6 +117,7 @@ export function seenBy(message, { kind, layer, head }) {
   return message.made.get(id);
 }
 
+/** @param {ModelMessage} message */
 function seen(message, kind, layer, head) {
   const array = message.arrays[`seen/${kind}`];
   if (array) {
@@ -124,6 +141,7 @@ export function smallOf({ arrays, shapes }, kind) {
 const firstOf = ({ kinds }, kind) => kinds[kind].first ?? [0, 0];
 
 // The part of a row of weights that is drawn.
+/** @param {ModelMessage} message */
 export function drawnPart(message, kind, row) {
   const { keys } = message.kinds[kind];
   const [, first] = firstOf(message, kind);
@@ -132,6 +150,7 @@ export function drawnPart(message, kind, row) {
 
 // Where the token followed looks most in a head: {at, weight}, at among the keys drawn, or undefined with its `place`
 // in the whole text where it lies outside of them; null where nobody is followed.
+/** @param {ModelMessage} message */
 export function mostSeen(message, head) {
   const row = seenBy(message, head);
   if (!row) return null;

@@ -14,6 +14,8 @@ import { inPercent, partOfOne } from "#view/numbers.js";
 import { wholeInfo } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
 import { SMALL } from "#view/type.js";
+/** @import { ModelMessage } from "#view/message_fields.js" */
+/** @import { AttentionKind, Message } from "#view/message_fields.js" */
 
 const SEEN = 3; // px of a part that is drawn with anything in it
 const APART = 14; // px of a head that is drawn by itself; smaller ones stand in lines
@@ -330,6 +332,7 @@ function paintHeadLine(context, picture, part, /** @type {number[]} */ [x, y, w,
   }
 }
 
+/** @param {ModelMessage} message */
 function mostOf(message, head) {
   const seen = seenBy(message, head);
   if (seen) return seen.reduce((most, one) => Math.max(most, one), 0);
@@ -409,6 +412,7 @@ function paintClosed(context, picture, node, [x, y, w, h], chosen) {
 
 const lengthOf = (info, side) => info.whole?.[side] ?? (side ? info.keys : info.queries).length;
 
+/** @param {AttentionKind} info */
 function paintSmallHead(context, picture, node, { cells, shape }, info, /** @type {number[]} */ [x, y, w, h]) {
   const [, , R, C] = shape;
   const vector = context.vector;

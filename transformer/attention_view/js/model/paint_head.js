@@ -9,6 +9,7 @@ import { SAME_WEIGHT, dot, formula, mayLook, ownWeight, rowsOf, score } from "#v
 import { stageOf } from "#view/stages.js";
 import { visible } from "#view/tokens.js";
 import { SMALL } from "#view/type.js";
+/** @import { AttentionKind, Message } from "#view/message_fields.js" */
 
 const NUMBERED = 30; // px of a cell that has its number
 
@@ -70,6 +71,7 @@ function transposed(numbers, rows, columns) {
 }
 
 // Kept as long as the message is, since it is drawn at each frame.
+/** @param {Message} message */
 function once(message, id, make) {
   if (!message.made.has(id)) message.made.set(id, make());
   return message.made.get(id);
@@ -216,6 +218,7 @@ function paintCellNumbers(
 }
 
 // Tokens beside the rows of q and above the columns of k, where there is room for them.
+/** @param {AttentionKind} info */
 function paintAxes(context, picture, /** @type {number[]} */ [x, y, w, h], info) {
   const { theme } = picture;
   const [Q, K] = [info.queries.length, info.keys.length];

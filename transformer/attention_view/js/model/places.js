@@ -1,6 +1,7 @@
 // Where every part of the picture of a model is: nodes, each with a box in the whole (0..1, y down), from the whole
 // model to a single number; and the camera that looks at one of them.
 import SHARED from "#view/shared.json";
+/** @import { Selection } from "#view/message_fields.js" */
 
 export const LEVELS = SHARED.choices.level;
 export const levelOf = ({ level }) => LEVELS.indexOf(level);
@@ -133,6 +134,7 @@ export class Places {
   }
 
   // The nodes from the whole down to what is selected, one of each level.
+  /** @param {Selection} selection */
   path(selection, sizes, pair) {
     const { kind, layer, head, feature } = selection;
     const attention = this.attention(kind, layer);

@@ -2,9 +2,11 @@
 import { mountMessage } from "#view/step_view.js";
 import { stepOf } from "#view/step_view/upto.js";
 import { spoken } from "#view/tokens.js";
+/** @import { PathMessage, Selection } from "#view/message_fields.js" */
 
 const BARS = { title: "What comes next?", label: "next tokens", keys: true, tokens: true, least: 4, most: 10 };
 
+/** @param {PathMessage} message */
 export function mountPath(root, message) {
   const path = { root, message, selection: message.selection, answered: 0, looked: 0 };
   path.index = message.path.bars.length - 1;
@@ -34,6 +36,7 @@ function showStep(path) {
 }
 
 // Of an earlier step, without a pair of which one had not been read.
+/** @param {Selection} selection */
 function withinSight(selection, { kinds }) {
   const { queries, keys } = kinds[selection.kind];
   const [query, key] = selection.pair ?? [0, 0];

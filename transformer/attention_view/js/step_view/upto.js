@@ -1,5 +1,7 @@
 // What there was of a message of a whole decoding at step `index`, counted from 0: fewer queries, and of the decoder
 // fewer keys.
+/** @import { Ahead, AttentionKind, PathMessage } from "#view/message_fields.js" */
+/** @param {PathMessage} message */
 export function stepOf(message, index) {
   const count = message.path.prompt + index;
   const kinds = {};
@@ -30,10 +32,12 @@ function followAt(step, index, position) {
   }
 }
 
+/** @param {AttentionKind} info */
 function kindUpTo(kind, info, count) {
   if (kind === "encoder") return info;
   const { queries, keys, makes } = info;
   const first = (tokens) => tokens?.slice(0, count);
+  /** @type {Ahead} */
   const ahead = { queries: queries.slice(count), makes: makes?.slice(count) ?? [], keys: [] };
   if (kind === "decoder") ahead.keys = ahead.queries;
   return {

@@ -3,6 +3,7 @@ import SHARED from "#view/shared.json";
 import { chooser, part, rebuilt } from "#view/elements.js";
 import { numbered } from "#view/names.js";
 import { change } from "#view/view/selection.js";
+/** @import { AttentionKind } from "#view/message_fields.js" */
 
 // What can come first -> [in the chooser, what a dark square of the map means, what is said of a number].
 const ALONG = ["that look as far along the source", "more weight lies as far along", "of its weight as far along"];
@@ -43,6 +44,7 @@ function orderWords({ open }, { kind, order }) {
 export const orderText = (info, selection, number) => `${Math.round(100 * number)}% ${orderWords(info, selection)[2]}`;
 
 // A name under which many heads are drawn, such as 17.5, in words.
+/** @param {AttentionKind} info */
 function nameText(info, /** @type {number[]} */ [layer, head]) {
   const [first, second] = [numbered(info, "layers", layer), numbered(info, "heads", head)];
   return `${first}.${second} is head ${second} of layer ${first}.`;

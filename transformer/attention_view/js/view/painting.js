@@ -3,6 +3,7 @@ import { headUnder, paintGrid } from "#view/grid.js";
 import { manyOf, oneOfMany, paintMany } from "#view/many.js";
 import { wholeInfo } from "#view/scores.js";
 import { inLines, infoOf, lit, stageNow } from "#view/view/selection.js";
+/** @import { Message } from "#view/message_fields.js" */
 
 // What the picture of all heads needs; nothing where it is not here.
 export function gridOf(view) {
@@ -13,6 +14,7 @@ export function gridOf(view) {
 }
 
 // With the cells of all heads, or of some of many, of which a map comes along.
+/** @param {Message} message */
 export function withHeads(grid, message) {
   const { kind } = grid.selection;
   if (message.shapes[`map/${kind}`]) return { ...grid, many: manyOf(message, grid.selection) };

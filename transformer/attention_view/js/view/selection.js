@@ -1,6 +1,7 @@
 // What is looked at, and changing it.
 import SHARED from "#view/shared.json";
 import { stageOf } from "#view/stages.js";
+/** @import { Selection } from "#view/message_fields.js" */
 
 /** @param {Record<string, any>} view of which it needs what was sent and what is looked at */
 export const infoOf = ({ message, selection }) => message.kinds[selection.kind];
@@ -47,6 +48,7 @@ export const unmet = (selection, name, choice) =>
   Object.entries(SHARED.needs[name][choice] ?? {}).find(([other, needed]) => !needed.includes(selection[other]))?.[0];
 
 // The usual choice in place of what there is not, as `settled` in shared.py.
+/** @param {Selection} selection */
 function settle(selection, { rolls }) {
   if (!rolls && selection.of === "rollout") [selection.of] = SHARED.choices.of;
   for (const name of Object.keys(SHARED.needs)) {

@@ -5,11 +5,16 @@ import { mayLook } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
 import { inLines, infoOf, lit, stageNow } from "#view/view/selection.js";
 import { layerOf } from "#view/weights.js";
+/** @import { AttentionKind, Selection } from "#view/message_fields.js" */
 
 const MOSTLY = 0.5; // of a row
 const PATTERN = 0.8; // of the rows, which is then worth a word
 
 // of a row: the keys that it may look at, and which of them has the most
+/**
+ * @param {AttentionKind} info
+ * @param {Selection} selection
+ */
 export function strongestOf(info, selection, values, query) {
   const K = info.keys.length;
   /** @type {number | null} */
@@ -40,11 +45,17 @@ export function summary(view, name = (token) => visible(token, 40)) {
   return extremesText(info, selection, values, high, name);
 }
 
+/**
+ * @param {AttentionKind} info
+ * @param {Selection} selection
+ */
 function weightsText(info, selection, weights, name) {
   const K = info.keys.length;
   // a row with one key to look at says nothing of its head
   const rows = info.queries.map((_, query) => ({ query, ...strongestOf(info, selection, weights, query) }));
-  const free = rows.filter(({ open }) => open > 1).map((row) => ({ ...row, weight: weights[row.query * K + row.key] }));
+  const free = rows
+    .filter(({ open }) => open > 1)
+    .map((row) => ({ ...row, weight: weights[row.query * K + (row.key ?? 0)] }));
   if (!free.length) return "";
   const mostly = free.filter(({ weight }) => weight > MOSTLY).length;
   const strongest = free.reduce((a, b) => (b.weight > a.weight ? b : a));
@@ -58,6 +69,7 @@ function weightsText(info, selection, weights, name) {
 }
 
 // Where most rows have their largest weight, of tokens that look at those of their own text.
+/** @param {AttentionKind} info */
 function patternText(info, { kind }, rows) {
   if (!["encoder", "decoder"].includes(kind) || rows.length < 3) return "";
   const [q, k] = info.first ?? [0, 0];
@@ -74,6 +86,10 @@ function patternText(info, { kind }, rows) {
   return "";
 }
 
+/**
+ * @param {AttentionKind} info
+ * @param {Selection} selection
+ */
 function extremesText(info, selection, values, high, name) {
   const K = info.keys.length;
   /** @type {number | null} */
@@ -94,9 +110,13 @@ function extremesText(info, selection, values, high, name) {
 }
 
 // A row that is read to predict a token is known by that one.
+/**
+ * @param {AttentionKind} info
+ * @param {Selection} selection
+ */
 function pairText(info, selection, { query, key }, name) {
-  const { queries, keys, makes, merged } = info;
-  const predicts = namedByBoth(info, selection) && !merged?.words;
+  const { queries, keys, merged } = info;
+  const makes = namedByBoth(info, selection) && !merged?.words ? info.makes : null;
   const to = `to “${name(keys[key])}”`;
-  return predicts ? `${to} in predicting “${name(makes[query])}”` : `from “${name(queries[query])}” ${to}`;
+  return makes ? `${to} in predicting “${name(makes[query])}”` : `from “${name(queries[query])}” ${to}`;
 }

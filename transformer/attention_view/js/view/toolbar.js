@@ -120,7 +120,7 @@ function means(view) {
 
 function stages(view) {
   const names = Object.keys(STAGES).map((name) => {
-    const words = stageName(infoOf(view), name);
+    const words = stageName(view.message, view.selection, name);
     const lacking = unmet(view.selection, "stage", name) ?? (name !== "weights" && infoOf(view).merged && "tokens");
     if (!lacking) return [name, words];
     return [name, `${words}: of ${lacking === "of" ? "a single head" : "all pieces"} only`, true];

@@ -33,7 +33,7 @@ function linesOf(view) {
   return head === undefined || others.length ? layerName(view) : headWords(view, [view.selection.layer, head]);
 }
 
-const stageText = (view) => stageName(infoOf(view), view.selection.stage);
+const stageText = (view) => stageName(view.message, view.selection);
 const withStage = (view) => `${shows(view)}: ${stageText(view)}`;
 const capital = (words) => `${words[0].toUpperCase()}${words.slice(1)}`;
 
@@ -126,7 +126,7 @@ function names(left) {
 // How much of the weight is on what is left out.
 function hiddenShare(view) {
   const [weights, whose] = weightsSeen(view);
-  if (!weights?.length) return "";
+  if (typeof weights === "string" || !weights?.length) return "";
   const [least, most] = rowSums(weights, infoOf(view).keys.length);
   const rows = weights.length / infoOf(view).keys.length;
   const hidden = 1 - weights.reduce((sum, weight) => sum + weight, 0) / rows;

@@ -24,8 +24,16 @@ export function release(view, need = false) {
   view.sentText = text;
   view.sent += 1;
   view.send({ number: view.sent, ...view.selection, need });
-  clearTimeout(view.again); // an answer may be lost, as where the page is drawn anew meanwhile
-  view.again = setTimeout(() => recorded(view) && missing(view) && view.root.isConnected && release(view, true), LOST);
+  askAgain(view);
+}
+
+// An answer may be lost, as where the page is drawn anew meanwhile: then the screen is out of it for a moment.
+function askAgain(view, times = 20) {
+  clearTimeout(view.again);
+  view.again = setTimeout(() => {
+    if (!view.root.isConnected || !recorded(view)) return times && askAgain(view, times - 1);
+    if (missing(view)) release(view, true);
+  }, LOST);
 }
 
 function releaseLater(view) {

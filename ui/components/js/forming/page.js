@@ -253,7 +253,7 @@ export function tellCell(view) {
   const info = infoOf(view);
   const weight = weightsNow(view)[query * info.keys.length + key];
   const pair = `${placed(info.queries, query)} looks at ${placed(info.keys, key)} at ${stepWords(view)}`;
-  const words = mayLook(info, query, key) ? `weight ${plain(weight)}` : "masked, weight 0";
+  const words = mayLook(info, query, key, view.selection) ? `weight ${plain(weight)}` : "masked, weight 0";
   const { kind, layer, head } = view.selection;
   say(view.parts.readout, `${pair}: ${words}`, { query, key, weight, kind, layer, head, step: stepOf(view) });
 }

@@ -50,7 +50,7 @@ const nameOfLooks = ({ code }) => `headsup-found-${code}`;
 
 function looks(state) {
   try {
-    return JSON.parse(localStorage.getItem(nameOfLooks(state)) ?? "{}");
+    return JSON.parse(localStorage.getItem(nameOfLooks(state)) ?? "{}") ?? {};
   } catch {
     return {};
   }
