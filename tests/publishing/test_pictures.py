@@ -16,6 +16,7 @@ from transformer.attention_view.decoding_parts import bars_of, source_row, targe
 from transformer.attention_view.heads import Pooled
 from transformer.attention_view.message import MODEL, head_of, live
 from transformer.attention_view.message_fields import Selection, StepView
+from transformer.attention_view.message_types import wrong
 from transformer.attention_view.model_message import model_message
 from transformer.attention_view.selected import at_end, in_words
 from transformer.attention_view.shared import CHOICES
@@ -36,6 +37,7 @@ TEXT = "I am cold. We can go home."
 LOOKS = [{}, {"view": "lines"}, {"of": "mean_heads"}, {"of": "mean_all"}, {"of": "rollout"}, {"tokens": "words"},
          {"special": "hidden"}, {"tokens": "words", "special": "hidden", "view": "lines"}, {"stage": "scores"}]
 BOLD = Sampling(temperature=1.3, top_k=9, seed=4)
+UNPACKED = {"arrays", "shapes", "made"}
 pytestmark = needs_node
 
 
@@ -47,7 +49,11 @@ def drawn(tmp_path_factory):
 
         def drawn(ckpt, cases):
             packed.write_bytes(pack(ckpt))
-            return ask({"packed": str(packed), "page": about(ckpt, 0), "cases": cases})
+            pictures = ask({"packed": str(packed), "page": about(ckpt, 0), "cases": cases})
+            for message in (picture["message"] for picture in pictures):
+                header = {name: value for name, value in message.items() if name not in UNPACKED}
+                assert wrong(header | {"arrays": {}}) == []
+            return pictures
 
         yield drawn
 
