@@ -8,6 +8,7 @@ import { modelMessage } from "./model_message.js";
 import { blockOfHeads, pooledHeads } from "./pooled.js";
 import { Part, Words, innermost, markOf, tokenLabels, windowed, wordsIn } from "./sources.js";
 import { pieceLabels } from "./words.js";
+/** @import { AttentionKind, Message, Near } from "#view/message_fields.js" */
 
 const MOST_LINES = 250_000; // weights of a layer that are sent to be drawn as lines
 const MOST_ROLLED = 64_000_000; // weights of a rollout
@@ -99,6 +100,7 @@ function aboutKind(source, kind, { exact, kept }) {
   const may = source.mask(kind);
   const seen = queries.map((_, query) => keys.reduce((count, __, key) => count + may(query, key), 0));
   const causal = everywhere ? kind === "decoder" : seen.some((count) => count < keys.length);
+  /** @type {AttentionKind} */
   const about = { layers, heads, queries, keys, causal };
   const exactly = kept ? tokenLabels(source, kind, true) : [queries, keys, makes];
   const pieces = { queries: exactly[0], keys: exactly[1], makes: exactly[2] };
@@ -109,17 +111,15 @@ function aboutKind(source, kind, { exact, kept }) {
   const groups = config.kv_heads ?? config.n_heads;
   if (groups < config.n_heads) about.groups = groups;
   Object.assign(about, source.opened.model.scoring());
-  const more = {
-    makes,
-    merged: wordsIn(source)?.changes(kind),
-    near,
-    rolls: rolls(source, kind),
-  };
+  const merged = wordsIn(source)?.changes(kind);
+  if (makes) about.makes = makes;
+  if (merged) about.merged = merged;
+  if (near) about.near = near;
+  if (rolls(source, kind)) about.rolls = true;
   if (source instanceof Part) {
-    more.first = source.places[kind].map(([from]) => from);
-    more.whole = source.whole(kind);
+    about.first = source.places[kind].map(([from]) => from);
+    about.whole = source.whole(kind);
   }
-  for (const [name, value] of Object.entries(more)) if (value) about[name] = value;
   return about;
 }
 
@@ -131,6 +131,7 @@ function nearOf(source, kind) {
   const whole = of instanceof Words ? of.of : of;
   const layers = Array.from({ length: source.shape(kind)[0] }, (_, at) => at).filter((at) => whole.hasWindow(at));
   if (!layers.length) return null;
+  /** @type {Near} */
   const near = { layers, size: config.window };
   if (!(of instanceof Words)) return config.window < of.axes(kind)[1].length ? near : null;
   const [queries, keys] = source.axes(kind).map((axis) => axis.length);
@@ -195,7 +196,7 @@ export function live(source, asked, { newest, before = {}, coming = [], tree, ..
   const block = { [kind]: inModel ? blockOfHeads(merged, kind) : pooled?.block };
   const rest = { kinds, window, block, every: 1, maps: [selection.order], modelled: true, newest: ends };
   if (inModel) rest.model = { ...modelMessage(drawn, selection, { put, before }), tree };
-  /** @type {Record<string, any>} */
+  /** @type {Omit<Message, "made">} */
   const message = { ...header, about, selection, ...rest, arrays, shapes };
   return { message, head };
 }

@@ -5,6 +5,7 @@ import { carriedBy, effectsOf, featureOf } from "./carried.js";
 import { blocksOfAll, pooledHeads } from "./pooled.js";
 import { Part, innermost, tokenLabels } from "./sources.js";
 import { pieceLabels } from "./words.js";
+/** @import { Model, QueryNumber } from "#view/message_fields.js" */
 
 const MOST_SEEN = 1_500_000; // weights of the followed query in all heads
 
@@ -18,6 +19,7 @@ export function modelMessage(source, selection, { put, before }) {
   const pair = placedPair(source, selection);
   const isAsked = stack === "encoder" && pair && selection.kind === kind;
   const position = isAsked ? pair[0] : whole.axes(kind)[0].length - 1;
+  /** @type {Partial<Model>} */
   const header = { stack, position, token: tokenLabels(whole, kind, selection.tokens === "exact")[0][position] };
   const changes = changesOf(seen.heads);
   if (changes.length) header.changes = changes;
@@ -124,10 +126,12 @@ function putEffects(put, { why, token, logit, heads, feedForward, embedding, pos
 }
 
 // One number of the selected head's query taken apart: what is said of it, and its rows.
+/** @returns {QueryNumber} */
 function putNumber(put, seen, found, { kind, layer, head, position, feature }) {
   const number = Math.min(feature ?? 0, seen.opened.model.attention(kind, layer).width - 1);
   const { said, ...rows } = featureOf(seen, found, { kind, layer, head, position, number });
   for (const [name, row] of Object.entries(rows)) put(`number/${name}`, row, [row.length]);
-  const known = Object.entries(said).filter(([, value]) => value !== null);
-  return { number, side: "q", position, ...Object.fromEntries(known) };
+  /** @type {any} */
+  const known = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null));
+  return { number, side: "q", position, ...known };
 }

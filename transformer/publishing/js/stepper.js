@@ -146,8 +146,8 @@ export class Stepper {
       tree: this.page.tree,
       answered: this.looked,
     });
-    message.step_view = this.stepView(source, labelled(tree.after));
-    message.step_view.said = this.describe(source, selection, head);
+    const said = this.describe(source, selection, head);
+    message.step_view = { ...this.stepView(source, labelled(tree.after)), said };
     const choices = tree.departures(sampling);
     return { message, place: { step: tree.index, choices, selection: message.selection } };
   }
