@@ -156,9 +156,16 @@ export class Stepper {
     const { tree, opened, sampling, page } = this;
     const { step } = tree;
     const { index, last, others, branch } = tree;
-    const steps = { page: opened.id, index, last, decoding: this.number, answered: this.answered };
-    steps.opened = this.opensAt ?? index;
-    Object.assign(steps, { farthest: FARTHEST, going: this.pending !== null });
+    const steps = {
+      page: opened.id,
+      index,
+      last,
+      decoding: this.number,
+      answered: this.answered,
+      opened: this.opensAt ?? index,
+      farthest: FARTHEST,
+      going: this.pending !== null,
+    };
     const ends = [branch, ...others].map(({ tip }) => endOf(writtenBy(opened, tip)));
     const sides = page.sides ?? {};
     const rows = step.src
