@@ -5,13 +5,15 @@ What is named here is imported when it is first used, so that a process that onl
 Attention has the same axes everywhere. Of one text, in a `Step` as in a `Reading`, `.attentions["cross"]` is (layers,
 heads, queries, keys). A model reads a batch, a layer at a time, and there the batch is the first axis:
 `model.encode(ids, readable=True).attention[layer].weights` is (batch, heads, queries, keys).
+
+The examples in docstrings run in the repository's folder, `ckpt` being `transformer.load("checkpoints/translate")` and
+`tmp` an empty folder.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from transformer import runs
     from transformer.attention_view.notebook import show
     from transformer.checkpoints.checkpoint import Checkpoint, CheckpointError, describe, load, save
     from transformer.diagram.drawing import architecture
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from transformer.publishing.page import publish
     from transformer.settings.config import ModelConfig
     from transformer.text.corpora import corpus
+    from transformer.training import runs
     from transformer.training.trainer import train
 
 _HOMES = {"attention_view.notebook": ("show",),

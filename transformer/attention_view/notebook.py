@@ -66,6 +66,9 @@ def show(source: AttentionSource | Checkpoint | Sequence[Tensor] | nn.Module | o
     view where anywidget is installed. exact: whether a page has all heads in full. html_action: "view" displays at once
     and returns nothing, "return", as without it, gives the picture. Raises ValueError where tokens and weights do not
     fit, for a model that gives no weights, and for a checkpoint without a text that has none of its own.
+
+    >>> transformer.show(transformer.start(ckpt, "I am cold."), live=False).save(tmp / "picture.html").name
+    'picture.html'
     """
     there = find_spec("anywidget") is not None
     if live and not there:

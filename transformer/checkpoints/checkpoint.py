@@ -116,7 +116,13 @@ class Description:
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A model to look at: in eval mode, without gradients, shared by everybody."""
+    """A model to look at: in eval mode, without gradients, shared by everybody.
+
+    >>> ckpt.config.kinds, ckpt.config.n_heads
+    (('encoder', 'decoder', 'cross'), 4)
+    >>> [piece.text for piece in ckpt.tokenizer.pieces("We go.")]
+    ['▁We', '▁go', '.']
+    """
 
     description: Description
     model: Transformer
@@ -175,7 +181,12 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.TokenizerFil
          source_tokenizer: tokenizers.TokenizerFile | None = None, train: TrainConfig | None = None,
          meta: dict[str, Any] | None = None, half: bool = False, files: dict[str, bytes] | None = None) -> None:
     """Writes a checkpoint atomically. half: weights as float16; files: other files for the folder, by name. The same
-    arguments give the same files, except for the day in `saved`, which a meta with saved=None leaves out."""
+    arguments give the same files, except for the day in `saved`, which a meta with saved=None leaves out.
+
+    >>> transformer.save(tmp / "copy", ckpt.model, tokenizer=ckpt.tokenizer)
+    >>> transformer.load(tmp / "copy").config == ckpt.config
+    True
+    """
     tokenizer_entry = None
     with whole_folder(folder) as new:
         if tokenizer is not None and tokenizer.kind != "ids":
@@ -276,7 +287,11 @@ def _read_meta(metadata: dict[str, str], names: set[str], folder: Path) -> dict[
 
 
 def describe(folder: Path | str) -> Description:
-    """Reads a checkpoint's JSON and the header of its weights. Raises CheckpointError if something is missing."""
+    """Reads a checkpoint's JSON and the header of its weights. Raises CheckpointError if something is missing.
+
+    >>> transformer.describe("checkpoints/translate").name
+    'translate'
+    """
     given, name = str(folder), Path(folder).name
     folder = (of_name(name) if str(folder) == name and not Path(name).is_dir() else None) or Path(folder).resolve()
     if folder.is_file() or (folder.suffix.lower() == ".gguf" and not folder.exists()):
@@ -366,6 +381,10 @@ def load(folder: Path | str, *, device: str | torch.device = "cpu", precision: P
     precision: of the large weights in memory; computation is in float32. None: float32; but a model of more than 500
     million parameters stored in half precision is memory-mapped, checked by its header instead of its hash, and read
     when it is needed.
+
+    >>> ckpt = transformer.load("checkpoints/translate")
+    >>> ckpt.config.task
+    'translation'
     """
     description = describe(folder)
     folder, config = description.folder, description.config

@@ -62,6 +62,9 @@ def architecture(config: ModelConfig, *, apart: int = 1, transparent: bool = Fal
 
     Equal layers in a row are drawn once, with how many they are. apart: stacks of at most so many layers are drawn
     layer by layer. transparent: without a white ground. Raises ValueError for an apart below 1.
+
+    >>> transformer.architecture(ckpt.config).svg[:4]
+    '<svg'
     """
     if apart < 1:
         raise ValueError(f"apart is {apart}, and a stack has 1 layer or more; give 1 to draw equal layers once")

@@ -43,6 +43,10 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
     answer in correct case counts as wrong there) and `bleu_joined` (three sentences at a time). Raises ValueError if
     the checkpoint does not name its training corpus, for human, as_typed or a beam where nothing is translated, for a
     limit of running text, and for human with as_typed or a beam.
+
+    >>> found = transformer.evaluate(ckpt, limit=10)
+    >>> found["corpus"], found["split"]
+    ('eng-fra', 'test')
     """
     if ckpt.description.train is None:
         raise ValueError(f"{ckpt.id} does not name its training corpus, so there is nothing to measure it by")

@@ -17,7 +17,11 @@ from transformer.text.tokenizer import SentencePieceTokenizer
 def export_model(ckpt: Checkpoint, out: Path) -> Path:
     """Writes a folder that AutoModelForCausalLM and AutoTokenizer open: as a Llama or a GPT-NeoX if positions are
     rotary, else as a GPT-2. If there is no tokenizer for them, `about_export` says why. Raises Refused for what none of
-    them can express, and if `out` holds something else."""
+    them can express, and if `out` holds something else.
+
+    >>> transformer.export_model(transformer.load("checkpoints/write"), tmp / "exported").name
+    'exported'
+    """
     config = ckpt.config
     shape = layout_of(config)
     if out.exists() and any(out.iterdir()) and not (out / ABOUT).exists():

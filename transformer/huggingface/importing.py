@@ -39,6 +39,10 @@ def import_model(source: str | Path, out: Path | None = None, *, ids: bool = Fal
     target of a translator of many, as its tokenizer spells them (eng_Latn and fra_Latn); None: those that its folder
     names, else English and French. Raises ValueError in one sentence if the folder is damaged, hostile, or needs what
     our models lack, and for a language that it does not have; then nothing is written.
+
+    >>> exported = transformer.export_model(transformer.load("checkpoints/write"), tmp / "step1000")
+    >>> transformer.load(transformer.import_model(exported, tmp / "imported", ids=True)).config.kinds
+    ('decoder',)
     """
     origin = Source.of(source)
     with origin.opened() as path:

@@ -24,6 +24,11 @@ def import_steps(sources: Sequence[str | Path], out: Path | None = None, *, ids:
     sources: as for `import_model`, each with its step in its revision or in its folder's name (name@step1000,
     checkpoint-1000), or before it as in 1000=folder. out, ids: as there. watch: called with the number of steps done,
     and of all. Raises ValueError, also if steps differ in architecture or tokenizer; then nothing is written.
+
+    >>> exported = transformer.export_model(transformer.load("checkpoints/write"), tmp / "end")
+    >>> folder = transformer.import_steps([f"100={exported}", f"200={exported}"], tmp / "steps", ids=True)
+    >>> [step.name for step in (folder / "snapshots").iterdir()]
+    ['100']
     """
     by_step = numbered(sources)
     out = out or default_out(name_of(by_step))

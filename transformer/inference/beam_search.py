@@ -43,6 +43,9 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
     change: as for `decoding.start`. watch is called at every step with the number of sentences done, and may raise to
     end it. A text that is empty translates to ""; of one that
     is too long as much as fits is read where `cut` says so, else it raises ValueError.
+
+    >>> transformer.translate(ckpt, ["I am cold.", "Go home."])
+    ["J'ai froid.", 'Rentre chez toi.']
     """
     check_translates(ckpt)
     check_whole("beam", beam, 1, WIDEST)

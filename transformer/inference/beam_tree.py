@@ -124,6 +124,10 @@ def beam_tree(ckpt: Checkpoint, text: str, *, width: int = 4, max_steps: int = 2
     length_penalty is alpha of Wu et al. 2016, equation 14. watch is called before each step, and may raise to end the
     search. Raises ValueError for a text too long or empty, a width outside 1 to 64, or a checkpoint that does not
     translate.
+
+    >>> tree = transformer.beam_tree(ckpt, "I am cold.", width=2)
+    >>> tree.width
+    2
     """
     check_translates(ckpt)
     check_whole("width", width, 1, WIDEST)

@@ -179,7 +179,14 @@ class AnyStep:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Step(AnyStep):
-    """The decoder after it has read some tokens, and what it predicts next. It never changes."""
+    """The decoder after it has read some tokens, and what it predicts next. It never changes.
+
+    >>> step = transformer.start(ckpt, "I am cold.")
+    >>> step.piece, step.finished
+    ('▁J', False)
+    >>> step.attentions["cross"].shape
+    torch.Size([2, 4, 1, 5])
+    """
 
     _context: _Context
     _rows: Rows | None  # None: no other step has them, and they are made again when they are read
@@ -396,6 +403,9 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, change: G
     """Step 0: the start token, or the whole prompt, has been read. Raises ValueError for a text too long or empty.
 
     change: one or several `transformer.Change`, or their JSON; all steps that follow are decoded under them.
+
+    >>> transformer.start(ckpt, "I am cold.").attentions["encoder"].shape
+    torch.Size([4, 4, 5, 5])
     """
     check_checkpoint(ckpt)
     config, model = ckpt.config, ckpt.model
@@ -448,6 +458,10 @@ def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: 
 
     ckpt: the checkpoint of `step`, or another copy of it: it is the model of `step` that goes on. Raises ValueError for
     another checkpoint, where there is no room for another token, and for an id that is not in the vocabulary.
+
+    >>> step = transformer.start(ckpt, "I am cold.")
+    >>> transformer.next_step(ckpt, step, step.top(2)[1].id).index
+    1
     """
     check_checkpoint(ckpt)
     if not isinstance(step, Step):
@@ -515,6 +529,10 @@ def steps(ckpt: Checkpoint, text: str, *, max_steps: int = 200, sampling: Sampli
 
     settings: the fields of `Sampling`, in place of `sampling`. forced: step index
     -> the id that this step has to predict. change: as for `start`. The last step yielded predicted the end.
+
+    >>> *_, last = transformer.steps(ckpt, "I am cold.")
+    >>> last.output, last.finished
+    ("J'ai froid.", True)
     """
     check_checkpoint(ckpt)
     check_whole("max_steps", max_steps, 0)

@@ -28,7 +28,14 @@ from transformer.settings.config import KINDS, Kind
 
 @dataclass(frozen=True)
 class Reading:
-    """One forward pass over a whole text, everything captured on the way."""
+    """One forward pass over a whole text, everything captured on the way.
+
+    >>> reading = transformer.attend(ckpt, "I am cold.", "J'ai froid.")
+    >>> reading.kinds
+    ('encoder', 'decoder', 'cross')
+    >>> reading.attentions["encoder"].shape
+    torch.Size([4, 4, 5, 5])
+    """
 
     ckpt: Checkpoint
     text: str  # of a pair both, with a slash between
@@ -127,6 +134,9 @@ def attend(ckpt: Checkpoint, text: str | tuple[str, str], target: str | None = N
     A pair of texts is read by an encoder as one, framed as its tokenizer does it, with a segment each where it has
     segments (Devlin et al. 2019, section 3). Raises ValueError for what is too long, empty, or has no place in the
     model.
+
+    >>> transformer.attend(ckpt, "I am cold.").axes("encoder")[0]
+    ['▁I', '▁am', '▁cold', '.', '</s>']
     """
     check_checkpoint(ckpt)
     types = None

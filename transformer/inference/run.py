@@ -31,6 +31,12 @@ class Run:
 
     `run["decoder.3.pattern"]` is a tensor with the axes of `run.axes(...)`; where one text was given and no list, it
     has no axis of texts. Names are those of `transformer.model.sites`; "D3H1.pattern" is of one head.
+
+    >>> found = transformer.run(ckpt, "I am cold.", "J'ai froid.", capture="cross.0.*")
+    >>> found["X0H2.pattern"].shape
+    torch.Size([6, 5])
+    >>> found.axes("cross.0.pattern")
+    ('head', 'query', 'key')
     """
 
     ckpt: Checkpoint
@@ -181,6 +187,10 @@ def run(ckpt: Checkpoint, texts: Text | Sequence[Text], target: str | Sequence[s
     in which * stands for anything; "*" is all but each head's `result`, which is large and has to be named. change: one
     or several `transformer.Change`. Raises ValueError for what is too long, empty or has no place in the model, and for
     a site that is not there; for a change that acts on nothing of any text, and one that makes numbers too large.
+
+    >>> texts, targets = ["I am cold.", "Go."], ["J'ai froid.", "Va."]
+    >>> transformer.run(ckpt, texts, targets, capture="decoder.0.pattern")["decoder.0.pattern"].shape
+    torch.Size([2, 4, 6, 6])
     """
     check_checkpoint(ckpt)
     alone = isinstance(texts, str | tuple)

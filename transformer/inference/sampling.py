@@ -38,7 +38,11 @@ def begun(ids: list[int], config: ModelConfig) -> list[int]:
 
 
 class Candidate(NamedTuple):
-    """A token that could come next."""
+    """A token that could come next.
+
+    >>> transformer.start(ckpt, "I am cold.").top(1)[0].piece
+    '▁J'
+    """
 
     id: int
     piece: str
@@ -48,7 +52,11 @@ class Candidate(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
     """How a token is chosen from logits; `SETTINGS` describes each field. temperature 0 is greedy: the likeliest token.
-    Raises ValueError for a value out of range, and for one that has no effect at temperature 0."""
+    Raises ValueError for a value out of range, and for one that has no effect at temperature 0.
+
+    >>> transformer.Sampling(temperature=0.8, top_k=5, seed=1)
+    Sampling(temperature=0.8, top_k=5, top_p=None, min_p=None, seed=1)
+    """
 
     temperature: float = 0.0
     top_k: int | None = None

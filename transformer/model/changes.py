@@ -40,6 +40,11 @@ class Change:
     ("cross.0", "X0H2") is enough. heads, rows, keys: None stands for all. rows are the positions that are changed, of
     cross-attention's keys and values those of the source. Make one with `replace`, `add`, `scale`, `freeze`, `cut`,
     `force` or `uniform`. Raises ValueError for what makes no sense for any model; `check` does for one model.
+
+    >>> transformer.scale("cross.0.z", 0, heads=2).how
+    'scale'
+    >>> transformer.cut("cross.0", keys=0).keys
+    (0,)
     """
 
     how: How
@@ -251,25 +256,44 @@ def replace(site: str, source: object, *, heads: Numbers = None, rows: Numbers =
 
     A tensor has the site's axes, those of the text and of the position may be left out. rows of a source: which of
     *its* positions are taken, one for each of `rows`, or one for all; {"rows": [5]} alone is of the text itself.
+
+    >>> transformer.translate(ckpt, ["I am cold."], change=transformer.replace("cross.0.z", "zero", heads=[0, 1]))
+    ["J'ai froid."]
     """
     return _change("replace", site, heads, rows, source=source)
 
 
 def add(site: str, source: object, *, factor: float = 1.0, heads: Numbers = None, rows: Numbers = None) -> Change:
     """Adds a vector, `factor` times: steering. The source is as for `replace`. Turner et al. 2023, "activation
-    addition"."""
+    addition".
+
+    >>> steer = transformer.add("encoder.1.resid_post", {"text": "I am hot."}, factor=4, rows=[0, 1, 2])
+    >>> transformer.start(ckpt, "I am cold.", change=steer).piece
+    '▁Je'
+    """
     return _change("add", site, heads, rows, source=source, factor=factor)
 
 
 def scale(site: str, factor: float, *, heads: Numbers = None, rows: Numbers = None) -> Change:
     """Multiplies what is at a site: 0 is off, 1 as it is, 0.5 half. Of a head's output z: Michel et al. 2019,
-    equation 2."""
+    equation 2.
+
+    >>> off = transformer.scale("cross.1.z", 0, heads=2)
+    >>> transformer.start(ckpt, "I am cold.", change=off).top(1)[0].piece
+    '▁J'
+    """
     return _change("scale", site, heads, rows, factor=factor)
 
 
 def freeze(site: str, *, heads: Numbers = None, rows: Numbers = None) -> Change:
     """Keeps a site as it is without any change, so that no other change passes it. Wang et al. 2023, section 3.1,
-    "path patching"."""
+    "path patching".
+
+    >>> off = transformer.scale("decoder.0.z", 0)
+    >>> change = [off, transformer.freeze("decoder.1.mlp_out")]
+    >>> transformer.translate(ckpt, ["I am cold."], change=change)
+    ["J'ai froid."]
+    """
     return _change("freeze", site, heads, rows)
 
 
@@ -277,19 +301,34 @@ def cut(attention: str, *, edges: Edges = None, keys: Numbers = None, rows: Numb
         renormalise: bool = True) -> Change:
     """Cuts edges of a pattern: pairs (query, key), or the keys for all rows, or for some. The rest of each row is as a
     mask leaves it, or, if not `renormalise`, as it was. Where keys are cut for all rows, a row that sees nothing else
-    stays as it is; elsewhere it is refused. Geva et al. 2023, "attention knockout"."""
+    stays as it is; elsewhere it is refused. Geva et al. 2023, "attention knockout".
+
+    >>> unseen = transformer.cut("cross.0", keys=0)
+    >>> transformer.start(ckpt, "I am cold.", change=unseen).attentions["cross"][0, :, 0, 0].tolist()
+    [0.0, 0.0, 0.0, 0.0]
+    """
     return _change("cut", attention, heads, rows, keys, edges=None if edges is None else _edges(edges),
                    renormalise=renormalise)
 
 
 def force(attention: str, keys: Numbers, *, rows: Numbers = None, heads: Numbers = None) -> Change:
     """Makes queries look at these keys and at nothing else, in equal parts. A row that may see none of them stays as it
-    is."""
+    is.
+
+    >>> first = transformer.force("cross.0", keys=0, heads=1)
+    >>> transformer.start(ckpt, "I am cold.", change=first).attentions["cross"][0, 1, 0].tolist()
+    [1.0, 0.0, 0.0, 0.0, 0.0]
+    """
     return _change("force", attention, heads, rows, keys)
 
 
 def uniform(attention: str, *, heads: Numbers = None, rows: Numbers = None) -> Change:
-    """Makes queries look equally at all that they may see."""
+    """Makes queries look equally at all that they may see.
+
+    >>> even = transformer.uniform("encoder.0", heads=1)
+    >>> transformer.start(ckpt, "I am cold.", change=even).attentions["encoder"][0, 1, 0].tolist()
+    [0.20000000298023224, 0.20000000298023224, 0.20000000298023224, 0.20000000298023224, 0.20000000298023224]
+    """
     return _change("uniform", attention, heads, rows)
 
 

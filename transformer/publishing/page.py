@@ -47,7 +47,11 @@ CANNOT = ("This page cannot start: the file is incomplete, scripts are blocked, 
 
 def publish(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | str, out: Path | str) -> Path:
     """Write one HTML file that runs these checkpoints in any browser, from a disk or a static host, in place of what
-    may be there; returns its path. Raises ValueError for what cannot be published, with the reason."""
+    may be there; returns its path. Raises ValueError for what cannot be published, with the reason.
+
+    >>> transformer.publish("checkpoints/write", tmp / "write.html").name
+    'write.html'
+    """
     out = Path(out)
     if out.is_dir():
         raise ValueError(f"{out} is a folder; name a file in it")

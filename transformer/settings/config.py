@@ -79,7 +79,12 @@ class Rotary(Config, frozen=True):
 
 class ModelConfig(Config, frozen=True):
     """The architecture. With encoder and decoder layers it translates, with only a decoder it writes, with only an
-    encoder it classifies, fills in masked pieces (BERT), or only reads."""
+    encoder it classifies, fills in masked pieces (BERT), or only reads.
+
+    >>> config = transformer.ModelConfig(vocab_size=256, encoder_layers=0, decoder_layers=2, n_heads=4)
+    >>> config.kinds, config.width
+    (('decoder',), 32)
+    """
 
     # Sizes
     d_model: Size = 128  # width of a row: the vector of one token between layers

@@ -539,6 +539,10 @@ def train(out: Path | str, preset: str | None = None, *, resume: bool = False, d
     steps=200 or d_model=64. resume: go on from the last save in `out`, without a preset. minutes: stop after so many;
     an interrupt stops it too, and both save first. watch is called with every row of metrics. Raises ValueError for an
     unknown preset or setting, a folder that holds a run already, and what does not fit into memory.
+
+    >>> run = transformer.train(tmp / "run", "reverse", steps=2, batch_tokens=256, device="cpu")
+    >>> len(transformer.runs.metrics(run))
+    2
     """
     trainer = make_trainer(Path(out), preset, settings, resume=resume, device=device)
     trainer.run(minutes=minutes, watch=watch)
