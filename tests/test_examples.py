@@ -2,6 +2,7 @@
 
 from contextlib import redirect_stdout
 from doctest import DocTestParser, DocTestRunner
+from functools import cache
 from inspect import getdoc
 from io import StringIO
 
@@ -10,17 +11,18 @@ import pytest
 import transformer
 from tests.lint.repository import ROOT
 
+CKPT = cache(lambda: transformer.load(ROOT / "checkpoints" / "translate"))
 NO_EXAMPLE = {"CheckpointError", "runs"}  # an error, and a module, whose functions docs/library.md shows
 NAMES = sorted({*transformer.__all__} - NO_EXAMPLE)
-SLOW = {"evaluate", "train"}
+RARE = pytest.mark.rare("a training and a measurement, which other tests have")
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in NAMES])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[RARE] * (name in ("evaluate", "train"))) for name in NAMES])
 def test_the_example_of_a_public_name_is_right(name, tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("HEADSUP_HOME", str(tmp_path / "home"))
     text = getdoc(getattr(transformer, name))
-    known = {"transformer": transformer, "ckpt": transformer.load("checkpoints/translate"), "tmp": tmp_path}
+    known = {"transformer": transformer, "ckpt": CKPT(), "tmp": tmp_path}
     test = DocTestParser().get_doctest(text, known, name, None, 0)
     assert len(test.examples) >= 1, f"transformer.{name} has no example"
     said = StringIO()
