@@ -3,7 +3,7 @@
 B texts, S source length, T target length, V vocabulary.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,8 @@ class Run:
     has no axis of texts. Names are those of `transformer.model.sites`; "D3H1.pattern" is of one head.
 
     >>> found = transformer.run(ckpt, "I am cold.", "J'ai froid.", capture="cross.0.*")
+    >>> [*found][:2]
+    ['cross.0.q', 'cross.0.k']
     >>> found["X0H2.pattern"].shape
     torch.Size([6, 5])
     >>> found.axes("cross.0.pattern")
@@ -72,6 +74,10 @@ class Run:
         if place.head is not None:
             values = values.select(place.axes.index("head"), place.head)
         return values[0] if self.alone else values
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the sites that were captured."""
+        return iter(self.values)
 
     def __contains__(self, name: object) -> bool:
         try:
