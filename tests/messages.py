@@ -31,7 +31,7 @@ def unpacked(content: bytes) -> tuple[dict, dict[str, np.ndarray]]:
         else:
             data = np.frombuffer(content, array.dtype, array[places].size, start + part["at"])
         array[places] = data.reshape(array[places].shape)
-    if "selection" in header:
+    if {"about", "kinds"} & header.keys():
         assert_of_schema(header)
     return header, arrays
 

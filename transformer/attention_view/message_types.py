@@ -133,7 +133,7 @@ def _interface(hint: Any) -> str:
         if get_origin(of) is Annotated:
             lines.append(f"  /** {get_args(of)[1]} */")
         lines.append(f"  {name}{'' if needed else '?'}: {_typescript(of)};")
-    said = "\n".join(f" * {line}".rstrip() for line in (getdoc(hint) or "").splitlines())
+    said = "\n".join(f" * {line}".rstrip() for line in (getdoc(hint) or "").split("\n"))
     return f"/**\n{said}\n */\nexport interface {hint.__name__} {{\n" + "\n".join(lines) + "\n}\n"
 
 
