@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
 from transformer.attention_view.shared import CHOICES
-from transformer.basics.formatting import brief
 from transformer.settings.config import Kind
 from transformer.text.word_pieces import Merged
 
@@ -142,8 +141,6 @@ class StepView:
     plays: int | None = 0
     films: bool | None = False
     changes: bool | None = False
-
-    __repr__ = brief
 
     def sent(self) -> dict[str, Any]:
         """The fields as the script reads them."""
