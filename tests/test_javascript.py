@@ -375,7 +375,7 @@ def test_what_comes_along_is_there_when_it_is_imported_later(tmp_path):
     (tmp_path / "count.js").write_text("let counted = 0;\nexport const count = () => ++counted;\n")
     (tmp_path / "two.js").write_text('import { count } from "./count.js";\nimport { a } from "./three.js";\n'
                                      'const tell = () => a;\nexport function b() {\n  return [tell(), count()];\n}\n')
-    (tmp_path / "three.js").write_text('export const a = "inside";\n')
+    (tmp_path / "three.js").write_text('export const a = "inside";\nconst count = 2;\nexport const own = count;\n')
     text = script(tmp_path / "one.js", along=["./two.js"])
     assert text.count("let counted") == 1 and "import(" not in text
     if NODE is not None:

@@ -51,6 +51,14 @@ def test_what_gives_no_question_says_why(template, why):
         turn(template)
 
 
+@pytest.mark.rare("a process for each; others of their kinds stand above")
+@each_row(("template", "why"), [
+    ("{% for %}", "ends in an error"), ("{{ messages[0].content.format.__globals__ }}", "leaves the question out")])
+def test_other_templates_that_give_no_question_say_why(template, why):
+    with pytest.raises(Refused, match=f"^its chat template .*{why}"):
+        turn(template)
+
+
 def chatting(folder, template, *, begins):
     """Saves a Llama that reads bytes and has this template; begins: its tokenizer puts <s> before every text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
@@ -76,7 +84,15 @@ def chatting(folder, template, *, begins):
     TEMPLATES[0], "{{ bos_token }}[INST] {{ messages[0].content }} [/INST]")
     if not begins or template.startswith("{{ bos")])
 def test_what_is_offered_has_the_ids_of_apply_chat_template(tmp_path, begins, template):
-    place = tmp_path / f"{begins}{len(template)}"
+    assert_ids_of_apply_chat_template(tmp_path / f"{begins}{len(template)}", template, begins=begins)
+
+
+@pytest.mark.rare("a model and a tokenizer; others of their kind stand above")
+def test_a_question_with_its_begin_token_at_the_end_has_the_same_ids(tmp_path):
+    assert_ids_of_apply_chat_template(tmp_path, "{{ messages[0].content }}{{ bos_token }}", begins=False)
+
+
+def assert_ids_of_apply_chat_template(place, template, *, begins):
     theirs = chatting(place / "theirs", template, begins=begins)
     wanted = theirs.apply_chat_template([{"role": "user", "content": QUESTION}], add_generation_prompt=True,
                                         return_dict=False)

@@ -363,8 +363,8 @@ def _unwrapped(model: nn.Module) -> Any:
             raise ValueError(f"{type(model).__name__} puts vectors before the text that are no tokens; show the model "
                              "without them: show(model.get_base_model(), tokenizer, text)")
         parts = dict(model.named_children())
-        inner = parts.get("_orig_mod", parts.get("module"))
-        if (base := getattr(model, "get_base_model", None)) is not None:
+        inner: Any = parts.get("_orig_mod", parts.get("module"))
+        if callable(base := getattr(model, "get_base_model", None)):
             inner = base()
         if inner is None:
             break

@@ -61,10 +61,11 @@ def script(entry: Path, address: Address | None = None, *, along: Collection[str
             return f"Promise.resolve().then(()=>{brought[path]}())"
         return f'import("{address(path)}")' if address else NOWHERE
 
+    whole = _read(entry)
     modules: dict[Path, Module] = {}
-    for path in (*_read(entry).imports, *brought):
+    for path in (*whole.imports, *brought):
         _collect(path, (), modules)
-    taken = _taken(entry, modules) | {path: {*modules[path].exports} for path in brought}
+    taken = _taken({**modules, entry: whole}) | {path: {*modules[path].exports} for path in brought}
     names: dict[Path, str] = {}  # of the constants with what the modules export
 
     def scopes(path: Path, names: dict[Path, str]) -> str:
@@ -75,18 +76,18 @@ def script(entry: Path, address: Address | None = None, *, along: Collection[str
         names[path] = f"${len(names)}"
         return before + _scope(path, modules[path], taken[path], names, later)
 
-    parts = [scopes(path, names) for path in _read(entry).imports]
+    parts = [scopes(path, names) for path in whole.imports]
     for path, name in brought.items():
         inner = dict(names)
         parts.append(f"let {name}$;\nconst {name}=()=>({name}$??=(()=>{{\n"
                      f"{scopes(path, inner)}return {inner[path]}}})());\n")
-    return "".join(parts) + _body(entry, _read(entry), names, later, exports=True)
+    return "".join(parts) + _body(entry, whole, names, later, exports=True)
 
 
-def _taken(entry: Path, modules: Mapping[Path, Module]) -> dict[Path, set[str]]:
+def _taken(modules: Mapping[Path, Module]) -> dict[Path, set[str]]:
     """What others take of each module. Raises ValueError where one does not export it."""
     taken: dict[Path, set[str]] = {path: set() for path in modules}
-    for path, module in {**modules, entry: _read(entry)}.items():
+    for path, module in modules.items():
         for other, each in module.imports.items():
             wanted = {name for one in each if other.suffix == ".js" for name in re.findall(r"(\w+)(?::\w+)?", one)}
             if missing := wanted - modules[other].exports.keys():

@@ -206,7 +206,7 @@ class View(Page, anywidget.AnyWidget):
             "zips": False, "whole_pieces": not hasattr(self._drawn, "words")}
         coming: Sequence[tuple[str, str]] = ()
         if tree is not None:
-            header["step_view"] = self._step_view(tree).sent() | {"hide": False, "films": False}
+            header["step_view"] = self._step_view(tree).sent()
             if not isinstance(merged, Words):
                 coming = list(zip(tree.coming, tree.after, strict=True))
         of_model, arrays = model_message(drawn, shown, pooled=self._pooled, before=self._carried)

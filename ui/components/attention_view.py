@@ -107,10 +107,10 @@ def show_step_view(page: str, source: AttentionSource, step_view: StepView, *, d
     filmed = tip if tip is not None and cells_of(tip) <= WHOLE_PAGE else None
     wants_film = state.pop(f"{page}_film", False)
     film = whole(filmed, selection, path=path_of(filmed, sampling)) if filmed is not None and wants_film else None
-    header = step_view.sent() | {"hide": bool(state.get(f"{page}_hide")), "films": filmed is not None,
-                                 "changes": on_change is not None}
+    step_view = replace(step_view, hide=bool(state.get(f"{page}_hide")), films=filmed is not None,
+                        changes=on_change is not None)
     if state.get(WALL):  # on which nobody steps
-        header |= {"steps": None, "plays": 0, "films": False, "changes": False}
+        step_view = replace(step_view, steps=None, plays=0, films=False, changes=False)
     key = _key(page)
     _step_view(key=key, on_move_change=lambda: None, on_selection_change=partial(_take_selection, page, key),
                on_film_change=partial(state.update, {f"{page}_film": True}),
@@ -118,7 +118,7 @@ def show_step_view(page: str, source: AttentionSource, step_view: StepView, *, d
                on_what_if_change=partial(_take_change, key, on_change),
                data=_message(page, source, selection, head, dark=dark, newest=newest, coming=coming,
                              more=None if film is None else {"film": np.frombuffer(film, np.uint8)},
-                             step_view=header))
+                             step_view=step_view.sent()))
     return selection, head
 
 
