@@ -4,7 +4,9 @@ The second count what Chromium, servers and node take for a test as well. Both a
 second are the suite's budget, since a machine that is busy with other things makes them hardly more: a test that is
 neither `slow` nor `rare` takes at most `MOST_FOR_A_TEST`, and a folder of a whole run at most what `MOST` says. On a
 processor that is slower at that moment (of another kind, or with a neighbour on its core) both are as much longer as
-the same piece of work takes there. docs/measured.md has both columns as they were measured.
+the same piece of work takes there. That piece is arithmetic, and what waits for memory is slowed by another factor: a
+folder beyond its budget is named, and red where it is beyond by more than `ALLOWED`. docs/measured.md has both columns
+as they were measured.
 """
 
 import os
@@ -21,6 +23,7 @@ MOST_FOR_A_TEST = 5.0  # s of the processor
 OTHERS = "all others"
 MOST = {"tests/browser": 640, "tests/app": 250, "tests/raw": 75, "tests/server": 45, "tests/analysis": 75,
         "tests/huggingface": 50, "tests/publishing": 75, "tests/training": 65, OTHERS: 240}  # s of the processor
+ALLOWED = 1.2  # times its budget; over the same tests, runs on machines of 1.5 to 2.5 times differed by 1.3
 WHOLE = "not rare and not faults"  # what `make test` runs
 LONG = 1.0  # s of the processor: tests after which `slowness` is measured, few enough and spread over a run
 PIECE = 0.008  # s of the processor, which `slowness` takes where nothing else runs
@@ -107,17 +110,17 @@ class Budget:
         self.slowness += [taken["slowness"]] if "slowness" in taken else []
         self.tests[folder] += report.when == "call"
 
-    def over(self) -> list[str]:
-        """The folders of a whole run that took more than they may."""
+    def over(self, allowed: float = 1.0) -> list[str]:
+        """The folders of a whole run that took more than they may, or than `allowed` times as much."""
         took: dict[str, float] = defaultdict(float)
         for folder, seconds in self.processor.items():
             took[folder if folder in MOST else OTHERS] += seconds
         slower = median(self.slowness or [1.0])
         return [f"{folder} took {took[folder]:.0f} s of the processor, and {most * slower:.0f} are the most"
-                for folder, most in MOST.items() if self.whole and took[folder] > most * slower]
+                for folder, most in MOST.items() if self.whole and took[folder] > most * slower * allowed]
 
     def pytest_sessionfinish(self, session) -> None:
-        if self.over() and session.exitstatus == pytest.ExitCode.OK:
+        if self.over(ALLOWED) and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter) -> None:

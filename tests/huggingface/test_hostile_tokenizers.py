@@ -59,7 +59,7 @@ def test_what_is_put_around_a_text_has_a_row_in_the_model(step, tmp_path):
 
 @pytest.mark.parametrize(("step", "pattern"), [
     ("normalizer", "z+z+(?!.)"), ("pre_tokenizer", "z+z+(?!.)"), ("decoder", "z+z+(?!.)"),
-    pytest.param("pre_tokenizer", "x*x*x*y", marks=pytest.mark.slow),
+    pytest.param("pre_tokenizer", "x*x*x*y", marks=pytest.mark.rare("five seconds; two loops stand above")),
     *(("pre_tokenizer", one) for one in (
         r"\p{Greek}+\p{Greek}+(?!.)", "x" * 9_000, "(", r"(a)\1+", "(?~a)", "(*FAIL)", "[a")),
     *(pytest.param("pre_tokenizer", one, marks=SPELLINGS) for one in (
