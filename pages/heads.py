@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import streamlit as st
 
 from ui.choices.checkpoint import choose_checkpoint
-from ui.page.link import Field, arrive_at, choice, leave_at
+from ui.page.link import Field, address_fields, arrive_at, choice, leave_at
 from ui.page.presentation import show_title
 from ui.views.heads import attribution, contexts, direct, flow, lens, neurons, patching, prediction, spaces, why
 from ui.views.heads.page_layout import style
 from ui.views.heads.roles import roles_fields, show_roles
-from ui.views.heads.switched_heads import show_switch, switch_fields
+from ui.views.heads.switch_state import Switch
+from ui.views.heads.switched_heads import show_switch
 
 PAGE = "heads"
 
@@ -35,7 +36,7 @@ class View:
 VIEWS = {
     "roles": View("Roles", show_roles, roles_fields(), explains=False),
     "contexts": View("One head", contexts.show_contexts, contexts.FIELDS, explains=False),
-    "switch": View("Switch off", show_switch, switch_fields(), explains=False),
+    "switch": View("Switch off", show_switch, address_fields(Switch), explains=False),
     "spaces": View("Spaces", spaces.show_spaces, spaces.FIELDS, explains=False),
     "why": View("Why", why.show_why, {}, masked=True),
     "lens": View("Lens", lens.show_lens, lens.FIELDS, masked=True),
@@ -45,7 +46,8 @@ VIEWS = {
     "patching": View("Patching", patching.show_patching, patching.FIELDS, masked=True),
     "neurons": View("Neurons", neurons.show_neurons, neurons.FIELDS, masked=True),
 }
-FIELDS = {"view": choice("roles", list(VIEWS)), "text": Field(None, str, lambda value: value or None, long=True),
+TEXT: Field[str | None] = Field(None, str, lambda value: value or None, long=True)
+FIELDS = {"view": choice("roles", list(VIEWS)), "text": TEXT,
           **prediction.FIELDS, **{name: field for one in VIEWS.values() for name, field in one.fields.items()}}
 
 dark = st.context.theme.type == "dark"

@@ -23,7 +23,8 @@ from ui.access import quotas, visitors
 from ui.components.head_maps import switched_heads as switched_heads_of
 from ui.views.heads import switched_heads
 from ui.views.heads.head_ablation import as_csv
-from ui.views.heads.switched_heads import DEMONSTRATIONS, Demonstration, read_heads, write_heads
+from ui.views.heads.switch_state import read_heads, write_heads
+from ui.views.heads.switched_heads import DEMONSTRATIONS, Demonstration
 
 from .conftest import at_home
 from .page import TOLD, chips, components, html_of, matrix, press, put, said, table_of, words

@@ -2,10 +2,12 @@
 
 import streamlit as st
 
+from transformer.analysis.ablation import Head
 from transformer.basics.paths import ROOT
 from transformer.checkpoints.checkpoint import Checkpoint, Description
 from transformer.settings.config import Kind, ModelConfig
 from ui.figures import Caption
+from ui.state.page_state import Kept, PageState
 
 MOST_BUTTONS = 8  # side by side on a phone; with more there is a list
 
@@ -13,31 +15,37 @@ MOST_BUTTONS = 8  # side by side on a phone; with more there is a list
 PLAIN = {"write": "our Shakespeare model", "classify": "our model of who speaks"}
 
 
-def head_in_range(page: str, config: ModelConfig) -> tuple[Kind, int, int]:
+class HeadState(PageState):
+    """The chosen head."""
+
+    kind: Kept[Kind | None] = Kept(None)
+    layer: Kept[int | None] = Kept(None)
+    head: Kept[int | None] = Kept(None)
+
+
+def head_in_range(page: str, config: ModelConfig) -> Head:
     """The chosen kind, layer and head, clamped to those of this model."""
-    state = st.session_state
-    if state.get(f"{page}_kind") not in config.kinds:
-        state[f"{page}_kind"] = config.kinds[-1]
-    kind = state[f"{page}_kind"]
-    for name, count in (("layer", config.layers(kind)), ("head", config.n_heads)):
-        state[f"{page}_{name}"] = min(int(state.get(f"{page}_{name}") or 0), count - 1)
-    return kind, state[f"{page}_layer"], state[f"{page}_head"]
+    state = HeadState(page)
+    kind = state.kind = state.kind if state.kind in config.kinds else config.kinds[-1]
+    layer = state.layer = min(int(state.layer or 0), config.layers(kind) - 1)
+    head = state.head = min(int(state.head or 0), config.n_heads - 1)
+    return Head(kind, layer, head)
 
 
 def head_controls(page: str, config: ModelConfig) -> None:
     """Draws the choosers, after `head_in_range`."""
-    kind = st.session_state[f"{page}_kind"]
-    counts = {"layer": config.layers(kind), "head": config.n_heads}
+    kind = HeadState(page).kind or config.kinds[-1]
+    counts = {HeadState.layer: config.layers(kind), HeadState.head: config.n_heads}
     with st.container(horizontal=True, gap="medium", width="content"):
         if len(config.kinds) > 1:
-            st.segmented_control("Attention", config.kinds, key=f"{page}_kind", required=True, persist_state="session",
-                                 format_func=str.capitalize)
-        for name, count in counts.items():
+            st.segmented_control("Attention", config.kinds, key=HeadState.kind.key(page), required=True,
+                                 persist_state="session", format_func=str.capitalize)
+        for part, count in counts.items():
+            name, key = part.name.capitalize(), part.key(page)
             if count <= MOST_BUTTONS:
-                st.segmented_control(name.capitalize(), range(count), key=f"{page}_{name}", required=True,
-                                     persist_state="session")
+                st.segmented_control(name, range(count), key=key, required=True, persist_state="session")
             else:
-                st.selectbox(name.capitalize(), range(count), key=f"{page}_{name}", width=110, persist_state="session")
+                st.selectbox(name, range(count), key=key, width=110, persist_state="session")
 
 
 def origin(ckpt: Checkpoint) -> str:

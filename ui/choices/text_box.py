@@ -14,6 +14,13 @@ from transformer.text.spelling import respell
 from ui.figures import markdown_text
 from ui.page.text_limits import PASSAGE, fill, taken
 from ui.state.caches import usual
+from ui.state.page_state import Kept, PageState
+
+
+class TextState(PageState):
+    """What is kept of the box: its text, as it was typed."""
+
+    text: Kept[str | None] = Kept(None)
 
 
 def example_of(ckpt: Checkpoint) -> str:
@@ -34,7 +41,7 @@ def label_of(ckpt: Checkpoint) -> str:
 def type_text(page: str, ckpt: Checkpoint, *, example: str | None = None) -> str:
     """Draws the box for a text that this model reads and returns the text as it reads it, an example until somebody
     types."""
-    key = f"{page}_text"
+    key = TextState.text.key(page)
     fill(key, example_of(ckpt) if example is None else example)
     if ckpt.config.task == "translation":
         typed = taken(st.text_input(label_of(ckpt), key=key, placeholder="Type a sentence and press Enter"), PASSAGE)

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast, overload
 from urllib.parse import quote
 
 import streamlit as st
@@ -22,6 +22,7 @@ from ui.page.room_sharing import share
 from ui.page.saved_view import offer_view_file
 from ui.page.unheeded import remember, sentences, unheeded
 from ui.state.caches import described
+from ui.state.page_state import Kept, PageState, V
 from ui.state.patches import forget_pages_folder
 
 LONGEST = 1_500  # characters of the parameters
@@ -47,11 +48,10 @@ def end_page() -> NoReturn:
 
 
 @dataclass(frozen=True)
-class Field:
-    """A parameter of an address. Where `read` raises ValueError, the default is used."""
+class Field(Kept[V]):
+    """A parameter of an address, kept for its page. Where `read` raises ValueError, the default is used."""
 
-    default: Any
-    read: Callable[[str], Any] = str
+    read: Callable[[str], V] = str  # pyright: ignore[reportAssignmentType] - the default reads texts
     write: Callable[[Any], str | None] = str  # None: not in the address
     long: bool = False  # left out of an address that would be too long
     widget: bool = True  # False: the page takes it from `arrive_at` and gives it to `leave_at`
@@ -70,29 +70,43 @@ def number(text: str | float, least: float, most: float) -> float:
     return max(least, min(value, most))
 
 
-def text(default: str) -> Field:
+def address_fields(state: type[PageState]) -> dict[str, Field]:
+    """The parameters that a page's state has, its own and those of its bases, by name."""
+    return {name: field for one in reversed(state.__mro__) for name, field in vars(one).items()
+            if isinstance(field, Field)}
+
+
+def text(default: str) -> Field[str]:
     """A text that somebody types; its widget says when it is too long."""
     return Field(default, long=True)
 
 
-def whole(default: int | None, least: int, most: int) -> Field:
+@overload
+def whole(default: int, least: int, most: int) -> Field[int]: ...
+@overload
+def whole(default: None, least: int, most: int) -> Field[int | None]: ...
+def whole(default: int | None, least: int, most: int) -> Field[Any]:
     """A whole number, clamped to its range."""
     return Field(default, lambda value: int(number(value, least, most)))
 
 
-def decimal(default: float | None, least: float, most: float) -> Field:
+@overload
+def decimal(default: float, least: float, most: float) -> Field[float]: ...
+@overload
+def decimal(default: None, least: float, most: float) -> Field[float | None]: ...
+def decimal(default: float | None, least: float, most: float) -> Field[Any]:
     """A number, clamped to its range."""
     return Field(default, partial(number, least=least, most=most), "{:g}".format)
 
 
-def choice(default: object, options: Sequence[Any] | Mapping[str, Any]) -> Field:
+def choice(default: V, options: Sequence[V] | Mapping[str, V]) -> Field[V]:
     """One of some options, named by its text or by the keys of a mapping."""
-    named = dict(options) if isinstance(options, Mapping) else {str(option): option for option in options}
+    named: dict[str, V] = dict(options) if isinstance(options, Mapping) else {str(option): option for option in options}
     names = {option: name for name, option in named.items()}
     return Field(default, named.__getitem__, names.get, options=[*names])
 
 
-def wholes(default: list[int], most: int, *, count: int) -> Field:
+def wholes(default: list[int], most: int, *, count: int) -> Field[list[int]]:
     """Up to `count` different whole numbers from 0 to `most`, separated by commas; may be empty."""
     def read(value: str) -> list[int]:
         parts = [part for part in value.split(",", 4 * count)[:4 * count] if part.strip()]
@@ -101,27 +115,28 @@ def wholes(default: list[int], most: int, *, count: int) -> Field:
     return Field(default, read, lambda value: ",".join(map(str, value)))
 
 
-def optional(field: Field) -> Field:
+def optional(field: Field[V]) -> Field[V | None]:
     """A field that has no value until somebody chooses one."""
-    return replace(field, default=None, write=lambda value: None if value is None else field.write(value))
+    return replace(cast(Field[Any], field), default=None,
+                   write=lambda value: None if value is None else field.write(value))
 
 
-def quiet(field: Field) -> Field:
+def quiet(field: Field[V]) -> Field[V]:
     """A field that is left out of the address while it has its default."""
     return replace(field, quiet=True)
 
 
-def apart(field: Field) -> Field:
+def apart(field: Field[V]) -> Field[V]:
     """A field without a widget that depends on a text and is left out with it."""
     return replace(field, long=True, widget=False)
 
 
-def opened() -> Field:
+def opened() -> Field[bool]:
     """A box, closed by default."""
     return Field(False, OPEN.__getitem__, lambda value: "open" if value else None)
 
 
-def switch(default: bool) -> Field:
+def switch(default: bool) -> Field[bool]:
     return Field(default, {"on": True, "off": False}.__getitem__, lambda value: "on" if value else "off")
 
 

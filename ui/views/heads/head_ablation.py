@@ -26,8 +26,8 @@ from ui.page.plain_text import say_error
 from ui.state.caches import home, shelf
 from ui.state.polling import pace
 from ui.state.work_queue import Work, is_large
+from ui.views.heads.switch_state import LIMITS, Switch
 
-LIMITS = [50, 200, 500, 2000]
 PROBE = 10   # sentences to time before a start
 OUTCOMES = {"change": ("Loss", "nats"), "bleu_change": ("BLEU", "points"),
             "accuracy_change": ("Accuracy", "percentage points")}
@@ -38,8 +38,8 @@ CALLED = {"off": "off", "uniform": "uniform"}
 def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list[Head],
                  on_pick: Callable[[dict], None], dark: bool) -> None:
     """The whole measurement, from the sample to the maps. names: the available corpora that this checkpoint reads."""
-    state = st.session_state
-    what = state[f"{page}_what"]
+    state = Switch(page)
+    what = state.what
     st.header(f"Each head in turn, {CALLED[what]}", anchor=False)
     st.markdown(f"Each head in turn is {CALLED[what]}, all others unchanged, and the model is measured again. What "
                 f"does it lose?")
@@ -48,11 +48,11 @@ def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         where = f"{corpus_name(names[0])}, {split_of(names[0])} split"
-        choose_size(f"{texts_of(ckpt).capitalize()} of {figures.markdown_text(where)}", f"{page}_limit",
+        choose_size(f"{texts_of(ckpt).capitalize()} of {figures.markdown_text(where)}", Switch.limit.key(page),
                     sizes_of(ckpt, names[0], LIMITS))
     corpus = None if corpus_of(ckpt.description) else names[0]
     other = next(one for one in CALLED if one != what)
-    folder, beside = (place(home() / "analysis", ckpt.id, what=one, limit=state[f"{page}_limit"], corpus=corpus)
+    folder, beside = (place(home() / "analysis", ckpt.id, what=one, limit=state.limit, corpus=corpus)
                       for one in (what, other))
     _say_other(beside, other)
     now = progress(folder)
@@ -74,9 +74,8 @@ def _say_other(folder: Path, what: str) -> None:
 def _live(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, was: str, crossed: list[Head],
           on_pick: Callable[[dict], None], dark: bool) -> None:
     """The part that changes during the measurement. A new state, or a click on a head, draws the whole page again."""
-    state = st.session_state
     now = progress(folder)
-    if now.state != was or state.pop(f"{page}_switch_again", False):
+    if now.state != was or Switch.switch_again.pop(page):
         st.rerun()
     effects = read(folder) if (folder / "baseline.json").exists() else None
     _controls(page, ckpt, folder, corpus, now, effects)
@@ -91,9 +90,9 @@ def _live(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, was: st
 def _controls(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, now: Progress,
               effects: HeadEffects | None) -> None:
     """The state of the measurement, with buttons."""
-    state, heads = st.session_state, len(all_heads(ckpt.config))
+    state, heads = Switch(page), len(all_heads(ckpt.config))
     done = effects.done if effects else 0
-    if refused := state.pop(f"{page}_effects_refused", None):
+    if refused := Switch.effects_refused.pop(page):
         say_error(refused)
     if now.under_way:
         left = _left(folder, heads - done)
@@ -119,7 +118,7 @@ def _controls(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, now
         st.button("Go on" if done else f"Measure all {heads} heads", key=f"{page}_effects_start", on_click=_start,
                   icon=":material/play_arrow:", args=[page, ckpt, corpus], disabled=bool(refused))
         st.caption((f"{done} of {heads} heads are measured. " if done else "")
-                   + _expected(ckpt, folder, corpus, state[f"{page}_limit"], heads - done)
+                   + _expected(ckpt, folder, corpus, state.limit, heads - done)
                    + " It runs in the background: the page can be closed, and everybody sees the result.")
     if refused:
         st.warning(f"{figures.markdown_text(refused)}.")
@@ -159,17 +158,17 @@ def _probe(ckpt: Checkpoint, corpus: str | None, work: Work) -> float:
 
 
 def _start(page: str, ckpt: Checkpoint, corpus: str | None) -> None:
-    state = st.session_state
+    state = Switch(page)
     try:
         owners.require("measure")
         if named := corpus or (ckpt.description.train and ckpt.description.train.corpus):
             owners.require_corpus(named)  # also if the checkpoint names it
         (home() / "analysis").mkdir(parents=True, exist_ok=True)
-        launch(ckpt.description.folder, home() / "analysis", what=state[f"{page}_what"], limit=state[f"{page}_limit"],
+        launch(ckpt.description.folder, home() / "analysis", what=state.what, limit=state.limit,
                corpus=corpus, owner=visitors.owner(), at_once=quotas.MEASUREMENTS)
     except (ValueError, OSError, CheckpointError) as error:
-        state[f"{page}_effects_refused"] = str(error)
-    state[f"{page}_switch_again"] = True
+        state.effects_refused = str(error)
+    state.switch_again = True
 
 
 def _stop(page: str, folder: Path) -> None:
@@ -177,8 +176,8 @@ def _stop(page: str, folder: Path) -> None:
         owners.require("stop", owners.measurement_thing(folder))
         stop(folder)
     except (ValueError, OSError) as error:
-        st.session_state[f"{page}_effects_refused"] = str(error)
-    st.session_state[f"{page}_switch_again"] = True
+        Switch(page).effects_refused = str(error)
+    Switch(page).switch_again = True
 
 
 def _show_effects(page: str, ckpt: Checkpoint, folder: Path, effects: HeadEffects, crossed: list[Head],

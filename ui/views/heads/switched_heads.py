@@ -17,22 +17,22 @@ from transformer.inference.decoding import Step, steps
 from transformer.inference.reading import Reading, attend
 from transformer.model.changes import Change
 from transformer.model.sites import label
-from transformer.settings.config import KINDS, ModelConfig
+from transformer.settings.config import ModelConfig
 from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.choices.head import caption_of, head_controls, head_in_range, origin, plain_name
 from ui.choices.held_out_corpus import readable
-from ui.choices.text_box import type_text
+from ui.choices.text_box import TextState, type_text
 from ui.components.head_maps import show_head_switches
-from ui.page.link import Field, choice, opened, optional, quiet, whole
 from ui.page.pages import stepper_of
 from ui.page.plain_text import say_error
 from ui.page.presentation import presenting
 from ui.page.text_limits import untouched
 from ui.state.caches import chart, shelf
 from ui.state.work_queue import heavy
-from ui.views.heads.head_ablation import CALLED, LIMITS, show_effects
+from ui.views.heads.head_ablation import CALLED, show_effects
 from ui.views.heads.page_layout import behind, say_tokens, windowed
+from ui.views.heads.switch_state import WHAT, Switch, read_heads
 from ui.views.stepper.address import address_of_step
 
 
@@ -231,10 +231,9 @@ def _open(page: str, ckpt: Checkpoint, address: Mapping[str, str], which: str, w
 
 def show_seen(page: str, both: Both, chosen: tuple[Head, ...], *, dark: bool) -> None:
     """A head's weights before and after, and their difference."""
-    state, ckpt, pair, name = st.session_state, both.ckpt, both.readings, both.name
-    if state.get(f"{page}_seen_layer") is None and state.get(f"{page}_seen_kind") is None:
-        state[f"{page}_seen_kind"], state[f"{page}_seen_layer"], state[f"{page}_seen_head"] = _later(
-            ckpt.config, chosen[0])
+    state, ckpt, pair, name = Switch(page), both.ckpt, both.readings, both.name
+    if state.seen_layer is None and state.seen_kind is None:
+        state.seen_kind, state.seen_layer, state.seen_head = _later(ckpt.config, chosen[0])
     kind, layer, head = head_in_range(f"{page}_seen", ckpt.config)
     st.markdown("On the tokens the unchanged model writes, read both ways." if both.change else
                 "On this text, read both ways.")
@@ -255,7 +254,7 @@ def show_seen(page: str, both: Both, chosen: tuple[Head, ...], *, dark: bool) ->
     if Head(kind, layer, head) in chosen:
         st.caption("This head is itself switched" + (
             ": it still computes its weights, but its output is discarded."
-            if st.session_state[f"{page}_what"] == "off" else ": its weights are uniform."))
+            if Switch(page).what == "off" else ": its weights are uniform."))
     if np.abs(after - before).max() < 1e-6:
         st.info("This head attends exactly as before. Only heads in later layers, or in the decoder after a change in "
                 "the encoder, can be affected.")
@@ -279,49 +278,23 @@ def _later(config: ModelConfig, head: Head) -> Head:
     return head._replace(layer=head.layer + 1) if head.layer + 1 < config.layers(head.kind) else head
 
 
-MOST = 2_000  # heads in an address
 STEPS = {"translation": 60, "text": 40}
-WHAT = {"off": "Off", "uniform": "Uniform attention"}
 INSTRUCTION = {"off": "Click a head to switch it off. Crossed heads are off.",
                "uniform": "Click a head to make it look at everything equally. Crossed heads do."}
 
 
-def switch_fields() -> dict[str, Field]:
-    """The address fields of this view: heads=decoder:0:3,cross:1:2 and so on."""
-    return {"heads": Field([], read_heads, lambda heads: write_heads(heads) or None, long=True),
-            "what": quiet(choice("off", list(WHAT))),
-            "seen_kind": optional(choice(None, KINDS)),
-            "seen_layer": optional(whole(0, 0, 1_000)), "seen_head": optional(whole(0, 0, 1_000)),
-            "limit": quiet(choice(200, LIMITS)), "each": opened(), "chances": opened(), "seen": opened()}
-
-
-def read_heads(text: str) -> list[Head]:
-    """Heads from "decoder:0:3,cross:1:2"; unreadable parts are left out."""
-    result = []
-    for part in text[:20_000].split(",")[:MOST]:
-        kind, *places = part.strip().split(":")
-        if kind in KINDS and len(places) == 2 and all(
-                place.isascii() and place.isdigit() and len(place) < 5 for place in places):
-            result.append(Head(kind, *map(int, places)))
-    return list(dict.fromkeys(result))
-
-
-def write_heads(heads: list[Head]) -> str:
-    return ",".join(f"{kind}:{layer}:{head}" for kind, layer, head in heads)
-
-
 def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     """The view: the switches, beside the model's output for a text with and without these heads."""
-    state, config = st.session_state, ckpt.config
-    state.pop(f"{page}_switch_again", None)  # the whole page is drawn in this run
+    state, config = Switch(page), ckpt.config
+    Switch.switch_again.pop(page)  # the whole page is drawn in this run
     there = set(all_heads(config))
-    state[f"{page}_heads"] = [head for head in state[f"{page}_heads"] if head in there]
+    state.heads = [head for head in state.heads if head in there]
     text = _choose_text(page, ckpt)
     with st.container(key=f"{page}_switch_picture"):
         left, right = st.columns([9, 11] if presenting(page) else [11, 9], gap="medium")
     with left, st.container(key=f"{page}_switches"):
         _choose_heads(page, ckpt, dark=dark)
-    heads, both = state[f"{page}_heads"], None
+    heads, both = state.heads, None
     with right, st.container(key=f"{page}_switched"):
         if not text.strip():
             st.info("Type a text above to see what switching heads changes in it.")
@@ -330,7 +303,7 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
                     "without.")
         else:
             try:
-                both = _read_both(page, ckpt, text, switch_heads(config, *heads, what=state[f"{page}_what"]))
+                both = _read_both(page, ckpt, text, switch_heads(config, *heads, what=state.what))
                 show_both(page, both, dark=dark)
             except ValueError as error:
                 say_error(error)
@@ -344,21 +317,21 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
         with behind(page, "seen", "Where another head looks, with and without") as is_open:
             if is_open:
                 show_seen(page, both, tuple(heads), dark=dark)
-    state[f"{page}_demonstrated"] = ckpt.id  # last: a run that was cut short above arrives again
+    state.demonstrated = ckpt.id  # last: a run that was cut short above arrives again
 
 
 def _choose_text(page: str, ckpt: Checkpoint) -> str:
     """The text, and demonstrations, if any work with this model; the first is the default."""
-    state, offered = st.session_state, _demonstrations(ckpt)
-    arriving = state.get(f"{page}_demonstrated") != ckpt.id
+    state, offered = Switch(page), _demonstrations(ckpt)
+    arriving = state.demonstrated != ckpt.id
     example = offered[0].text if offered else None
-    if arriving and untouched(f"{page}_text") and offered and not state[f"{page}_heads"]:
-        state[f"{page}_heads"] = [offered[0].head]
+    if arriving and untouched(TextState.text.key(page)) and offered and not state.heads:
+        state.heads = [offered[0].head]
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_switch_line"):
         with st.container(width=480):
             text = type_text(page, ckpt, example=example)
         if offered:
-            st.pills("Examples", range(len(offered)), key=f"{page}_demonstration", wrap=True,
+            st.pills("Examples", range(len(offered)), key=Switch.demonstration.key(page), wrap=True,
                      format_func=lambda at: figures.markdown_text(offered[at].label), label_visibility="collapsed",
                      on_change=_demonstrate, args=[page, offered])
     return text
@@ -372,26 +345,27 @@ def _demonstrations(ckpt: Checkpoint) -> list[Demonstration]:
 
 
 def _demonstrate(page: str, offered: list[Demonstration]) -> None:
-    state, picked = st.session_state, st.session_state[f"{page}_demonstration"]
+    state = Switch(page)
+    picked = state.demonstration
     if picked is not None:
-        state[f"{page}_text"], state[f"{page}_heads"] = offered[picked].text, [offered[picked].head]
-        state[f"{page}_demonstration"] = None
+        TextState(page).text, state.heads = offered[picked].text, [offered[picked].head]
+        state.demonstration = None
 
 
 def _toggle(page: str, pick: dict) -> None:
     """Switches the head that was clicked in a map of effects, or back."""
-    state = st.session_state
-    head, heads = Head(pick["kind"], pick["layer"], pick["head"]), state[f"{page}_heads"]
-    state[f"{page}_heads"] = [one for one in heads if one != head] if head in heads else [*heads, head]
-    state[f"{page}_switch_again"] = True
+    state = Switch(page)
+    head, heads = Head(pick["kind"], pick["layer"], pick["head"]), state.heads
+    state.heads = [one for one in heads if one != head] if head in heads else [*heads, head]
+    state.switch_again = True
 
 
 def _choose_heads(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     """A map of the heads of each kind, to switch them."""
-    state, config = st.session_state, ckpt.config
-    chosen, what = state[f"{page}_heads"], state[f"{page}_what"]
+    state, config = Switch(page), ckpt.config
+    chosen, what = state.heads, state.what
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_what_settings"):
-        st.segmented_control("Clicked heads are", list(WHAT), format_func=WHAT.__getitem__, key=f"{page}_what",
+        st.segmented_control("Clicked heads are", list(WHAT), format_func=WHAT.__getitem__, key=Switch.what.key(page),
                              required=True, label_visibility="collapsed")
         st.button("Reset", key=f"{page}_all_on", icon=":material/restart_alt:", on_click=_all_on, args=[page],
                   disabled=not chosen)
@@ -408,23 +382,23 @@ def _choose_heads(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
 
 
 def _switch(page: str, heads: list[str]) -> None:
-    st.session_state[f"{page}_heads"] = read_heads(",".join(heads))
+    Switch(page).heads = read_heads(",".join(heads))
 
 
 def _all_on(page: str) -> None:
-    state = st.session_state
-    state[f"{page}_heads"], state[f"{page}_demonstrated"] = [], state.get(f"{page}_checkpoint")
+    state = Switch(page)
+    state.heads, state.demonstrated = [], state.checkpoint
 
 
 def _read_both(page: str, ckpt: Checkpoint, text: str, change: list[Change]) -> Both:
     """A text read with all heads, and with some switched. Raises ValueError for a text that cannot be read."""
-    state = st.session_state
-    chosen, what = tuple(state[f"{page}_heads"]), state[f"{page}_what"]
+    state = Switch(page)
+    chosen, what = tuple(state.heads), state.what
     name, key = name_of(chosen, what), (ckpt.id, text, chosen, what)
     if not ckpt.config.decoder_layers:
         with heavy("Reading the text both ways"):
             return Both(ckpt, name, (attend(ckpt, text), attend(ckpt, text, change=change)))
-    known = state.get(f"{page}_paths")
+    known = state.paths
     if known is None or known[0] != key:
         with heavy("Decoding both ways") as work:
             both = compare_paths(ckpt, text, change, max_steps=STEPS[ckpt.config.task], watch=work.watch)
@@ -433,7 +407,7 @@ def _read_both(page: str, ckpt: Checkpoint, text: str, change: list[Change]) -> 
             for step in steps(ckpt, text, max_steps=len(forced), forced=forced, change=change):
                 path.append(step)
                 work.watch()
-        known = state[f"{page}_paths"] = key, both, (both.before[-1], path[-1])
+        known = state.paths = key, both, (both.before[-1], path[-1])
     _, both, pair = known
     return Both(ckpt, name, pair, both)
 
