@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict, replace
 
 import numpy as np
+import orjson
 import pytest
 
 import transformer
@@ -149,10 +150,10 @@ def test_what_stands_around_the_attention_is_the_same_after_a_choice(ckpt, drawn
     names = ("Source", "Target") if has_source else (None, "Tokens")
     rows = [*([source_row(decoding, label=names[0])] if has_source else []),
             target_row(decoding, label=names[1], name="target tokens" if has_source else "tokens")]
-    sent = StepView(rows=rows, bars=bars_of(decoding, sampling)).sent()
+    sent = orjson.loads(orjson.dumps(StepView(rows=rows, bars=bars_of(decoding, sampling)).sent()))
     ours = picture["message"]["step_view"]
-    assert ours["rows"] == json.loads(json.dumps(sent["rows"]))
-    for name, value in json.loads(json.dumps(sent["bars"])).items():
+    assert ours["rows"] == sent["rows"]
+    for name, value in sent["bars"].items():
         if name not in ("rows", "rest"):
             assert ours["bars"][name] == value, name
     assert ours["bars"]["rest"] == pytest.approx(sent["bars"]["rest"], abs=1e-4)

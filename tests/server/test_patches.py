@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 
 from tests.rows import each_row
 from ui.server.browser_messages import MOST_WIDGETS, checked
@@ -81,3 +82,22 @@ def test_more_widgets_than_a_page_has_are_cut_off():
     del message.rerun_script.widget_states.widgets[MOST_WIDGETS:]
     assert checked(message.SerializeToString()) == message.SerializeToString()
     assert checked(b"\xff") == b"\xff"  # what is no message is Streamlit's to refuse
+
+
+def test_a_theme_is_read_once_and_is_the_same_in_every_message():
+    read = []
+
+    def populate(msg, section="theme"):
+        read.append(section)
+        if section != "theme.empty":
+            msg.primary_color = section
+
+    put = patches.reading_once(populate)
+    for _ in range(2):
+        theme = CustomThemeConfig(font_faces=[])
+        put(theme)
+        put(theme.light, "theme.light")
+        put(theme.dark, "theme.empty")
+        assert (theme.primary_color, theme.light.primary_color) == ("theme", "theme.light")
+        assert not theme.HasField("dark")
+    assert read == ["theme", "theme.light", "theme.empty"]

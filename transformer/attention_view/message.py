@@ -231,7 +231,7 @@ def live(source: AttentionSource, selection: Selection, pooled: Pooled, *, head:
                 kinds[kind]["ahead"] = ahead(source, kind, coming, exact=exact)
     lower = lower_of(arrays)
     arrays |= more or {}
-    return pack({"about": about(source), "selection": asdict(selection), "kinds": kinds, "window": window,
+    return pack({"about": about(source), "selection": vars(selection), "kinds": kinds, "window": window,
                  "block": {selection.kind: block}, "every": pooled.every, "maps": [selection.order],
                  "modelled": of.ckpt is not None and not isinstance(of, Tensors), **header}, arrays,
                 lower=lower)
@@ -291,7 +291,7 @@ def whole(source: AttentionSource, selection: Selection, *, exact: bool = True, 
     rows = {f"{name}/{kind}" for name in "qkv" for kind in kinds} & arrays.keys()
     short = {name for name in rows if np.isfinite(arrays[name]).all()}
     arrays |= more or {}
-    return pack({"about": about(source), "selection": asdict(selection), "kinds": kinds, "window": None,
+    return pack({"about": about(source), "selection": vars(selection), "kinds": kinds, "window": None,
                  "block": blocks, "standalone": True, "maps": ORDERS, **header}, arrays, short=short)
 
 

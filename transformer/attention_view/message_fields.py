@@ -9,7 +9,7 @@ L layers, H heads, Tq queries, Tk keys, D width of one head, P positions, F feed
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
 from transformer.attention_view.shared import CHOICES
@@ -144,8 +144,8 @@ class StepView:
 
     def sent(self) -> dict[str, Any]:
         """The fields as the script reads them."""
-        rows = [{name: value for name, value in asdict(row).items() if value is not None} for row in self.rows]
-        return asdict(self) | {"rows": rows}
+        rows = [{name: value for name, value in vars(row).items() if value is not None} for row in self.rows]
+        return vars(self) | {"rows": rows}
 
 
 class About(TypedDict):

@@ -86,6 +86,11 @@ def piece_labels(pieces: Sequence[str], mark: str = NONE) -> list[str]:
     """Labels of consecutive pieces, with bytes shown as the characters that they are part of: an emoji cut in two is
     😀¹⁄₂ and 😀²⁄₂. Bytes of no whole character stay as they are. mark: as of `label_mark`, which labels leave out; a
     piece that goes on inside a word has a dot before it instead. Without a mark the pieces are exact."""
+    return [*_piece_labels(tuple(pieces), mark)]
+
+
+@lru_cache(2**10)  # a step asks for those of the same tokens a dozen times
+def _piece_labels(pieces: tuple[str, ...], mark: str) -> list[str]:
     labels = _of_bytes(pieces)
     if mark == NONE:
         return labels

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -130,7 +130,7 @@ def _entry(folder: Path) -> Entry | Unopened:
         return Unopened(folder, str(error))
 
 
-@st.cache_resource(max_entries=2_000, show_spinner=False)
+@lru_cache(2_000)  # asked for by every page, for every checkpoint; Streamlit's own cache takes ten times as long
 def _described(folder: Path, stamp: tuple) -> Description:
     return describe(folder)
 
