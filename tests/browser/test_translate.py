@@ -202,6 +202,20 @@ def test_a_link_is_copied_and_where_that_fails_to_be_copied_by_hand(open_transla
 
 
 @pytest.mark.own_visitor  # whose browser has no scripts yet
+def test_a_script_that_does_not_arrive_is_asked_for_again(page, visit):
+    asked = []
+
+    def lost_at_first(route):
+        asked.append(route.request.url)
+        route.abort() if len(asked) < 3 else route.continue_()
+
+    page.route("**/scripts/step_view-*", lost_at_first)
+    visit("/translate")
+    expect(page.locator(".attention-view canvas.grid")).to_be_visible()
+    assert len(asked) == len(set(asked)) == 3, asked  # a browser may keep the failure of an address
+
+
+@pytest.mark.own_visitor  # whose browser has no scripts yet
 def test_the_browsers_back_button_goes_back(page, visit, path):
     late = []  # the step view's script, on a busy machine
     page.route("**/scripts/step_view-*", lambda route: late.append(route))

@@ -19,28 +19,38 @@ from transformer.basics.design import FONT
 
 HERE = Path(__file__).parent / "js"
 SERVED = "HEADSUP_SCRIPTS_SERVED"  # set in the environment of a server that does
-# Messages that come before the script has are shown in any order by a browser: only the last of them is. What a
-# component says once its page is left (shell.js) would go out as said on that page, and Streamlit would go back to it.
+# Messages that come before the script has are shown in any order by a browser: only the last of them is. A script that
+# did not arrive is asked for again, for a minute, under another address, since browsers may keep a failure. All this
+# goes with every message, so it is short.
 LEADS = """export default async (component) => {{
-  const {{ host }} = component.parentElement;
-  host.headsUpLast = component;
-  const {{ default: show }} = await import(new URL("./scripts/{name}", document.baseURI));
-  if (host.headsUpLast !== component) return;
-  const unlessLeaving = (say) => (...said) => window.headsUpViews?.leaving?.() || say(...said);
-  const {{ setStateValue, setTriggerValue }} = component;
-  const leave = show({{
-    ...component, setStateValue: unlessLeaving(setStateValue), setTriggerValue: unlessLeaving(setTriggerValue),
-  }});
-  host.dataset.ran = "";
-  return leave;
+const root = component.parentElement, {{ host }} = root;
+host.headsUpLast = component;
+let script;
+for (let n = 0; !script; n++)
+script = await import(new URL("./scripts/{name}" + (n ? "?" + n : ""), document.baseURI)).catch((error) => {{
+if (n > 6) {{ root.textContent = "This part did not arrive. Reload the page."; throw error; }}
+return new Promise((done) => setTimeout(done, 500 * 2 ** n)); }});
+if (host.headsUpLast !== component) return;
+const leave = script.default(script.unlessLeaving(component));
+host.dataset.ran = "";
+return leave;
 }};
+"""
+# What a component says once its page is left (shell.js) would go out as said on that page, and Streamlit would go back
+# to it.
+ALONG = """
+export const unlessLeaving = (component) => {
+  const quiet = (say) => (...said) => window.headsUpViews?.leaving?.() || say(...said);
+  const { setStateValue, setTriggerValue } = component;
+  return { ...component, setStateValue: quiet(setStateValue), setTriggerValue: quiet(setTriggerValue) };
+};
 """
 scripts: dict[str, bytes] = {}  # name with a hash -> what is served under it
 
 
 def component(name: str, entry: Path, html: str) -> Callable:
     """A Streamlit component whose script is a module and all that it imports."""
-    text = (LEADS.format(name=_keep(name, script(entry, _address))) if os.environ.get(SERVED)
+    text = (LEADS.format(name=_keep(name, script(entry, _address) + ALONG)) if os.environ.get(SERVED)
             else f"// {name}\n{script(entry)}")  # one line might be taken for a path
     return v2.component(name, html=html, js=text)
 
