@@ -93,7 +93,7 @@ for line, value in zip(code, values, strict=True):
         value.close()
 selection, _ = show_attention(PAGE, values[1], dark=dark)
 explain(PAGE, values[1], selection)
-offer_files(PAGE, values[1], selection)
+offer_files(PAGE, lambda: (values[1], selection))
 leave_at(PAGE, FIELDS, checkpoint=ckpt.id)
 
 with settings(PAGE, "yourself"):

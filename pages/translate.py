@@ -1,6 +1,7 @@
 """A sentence translated one token at a time, with every head of the encoder, the decoder and the attention between."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -15,6 +16,7 @@ from ui.components.attention_details import offer_files, show_details
 from ui.page.link import end_page
 from ui.page.text_limits import PASSAGE, taken
 from ui.views.stepper.address import arrive, leave, step_fields
+from ui.views.stepper.below import Shown, draw_alone, draw_with_step
 from ui.views.stepper.controller import (
     current_decoding,
     go_on,
@@ -54,19 +56,26 @@ def step_through(ckpt: Checkpoint, typed: str, arrival: Mapping[str, Any] | None
     """All that changes with a step."""
     decoding = current_decoding(PAGE, ckpt, as_learned(ckpt, typed), arrival, opening=None)
     decoding = two_steps.open_compared(PAGE, decoding, arrival)
-    step, sides = decoding.step, sides_of(ckpt.description.languages)
+    sides = sides_of(ckpt.description.languages)
     show_what_if(PAGE, decoding)
     selection, head = show_decoding(
         PAGE, decoding, text=written_text(decoding, sides), dark=dark,
         rows=[source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)])
-    offer_files(PAGE, step, selection, sampling_of(PAGE))
-    beam.show_beam(PAGE, decoding, selection, head, dark=dark)
-    two_steps.show_compare(PAGE, selection, dark=dark)
-    show_details(PAGE, step, selection, head, dark=dark)
+    draw_with_step(PAGE, decoding, selection, head, partial(below, dark=dark))
     leave(PAGE, FIELDS, ckpt, typed, decoding, **beam.values(PAGE), **two_steps.values(PAGE))
     go_on(PAGE)
 
 
+def below(shown: Shown, *, dark: bool) -> None:
+    """All that stands below the picture."""
+    step, selection = shown.now()
+    offer_files(PAGE, shown.now, sampling_of(PAGE))
+    beam.show_beam(PAGE, shown.decoding, selection, shown.head, dark=dark)
+    two_steps.show_compare(PAGE, selection, dark=dark)
+    show_details(PAGE, step, selection, shown.head, dark=dark)
+
+
+dark = st.context.theme.type == "dark"
 arrival = arrive(PAGE, FIELDS)
 beam.arrive(PAGE, arrival)
 ckpt, typed, line = show_settings(PAGE, "Translate", type_sentence, examples_of)
@@ -74,6 +83,7 @@ if not typed.strip():
     st.info(f"Type {figures.markdown_text(sides_of(ckpt.description.languages).typed)} above and press Enter"
             + (", or choose an example." if examples_of(ckpt) else "."))
     end_page()
-step_through(ckpt, typed, arrival, dark=st.context.theme.type == "dark")
+step_through(ckpt, typed, arrival, dark=dark)
+draw_alone(PAGE, partial(below, dark=dark))
 with line:
     show_unlike(ckpt, typed, last=untouched(PAGE))

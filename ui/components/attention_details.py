@@ -1,6 +1,7 @@
 """What stands below an attention view: files to save, the mask, the positions and the numbers of the chosen head."""
 
 import io
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -80,31 +81,33 @@ def _formula(scored: Scoring) -> str:
     return f"q·k{scale}" + (f", capped at ±{scored.cap:g}," if scored.cap is not None else "")
 
 
-def offer_files(page: str, source: AttentionSource, selection: Selection, sampling: Sampling = GREEDY) -> None:
-    """What a reader can take away: the picture as a page, the numbers. sampling: how the steps were chosen."""
+def offer_files(page: str, shown: Callable[[], tuple[AttentionSource, Selection]],
+                sampling: Sampling = GREEDY) -> None:
+    """What a reader can take away: the picture as a page, the numbers. shown: the picture of the moment, asked for when
+    a file is made; sampling: how the steps were chosen."""
     if presenting(page):
         return
-    source, selection = in_words(source, selection)
-    cells = cells_of(source)
-    words = "-words" if selection.tokens == "words" else ""
-    name = f"{_model_of(source).id}-{selection.kind}-layer{selection.layer}-head{selection.head}{words}"
+    source, _ = shown()
+    cells, name = cells_of(source), _model_of(source).id
     with st.container(horizontal=True):
-        st.download_button("Save as a page", partial(_page, window(source, selection.start), selection, sampling),
-                           f"{name}.html", "text/html", key=f"{page}_save_page", icon=":material/html:",
-                           on_click="ignore",
+        st.download_button("Save as a page", partial(_page, shown, sampling), f"{name}.html", "text/html",
+                           key=f"{page}_save_page", icon=":material/html:", on_click="ignore",
                            help="One HTML file with every head of every kind, for a browser without a network.")
-        st.download_button("Save the numbers", partial(_npz, source), f"{name}.npz", key=f"{page}_save_npz",
+        st.download_button("Save the numbers", partial(_npz, shown), f"{name}.npz", key=f"{page}_save_npz",
                            icon=":material/data_array:", on_click="ignore", disabled=cells > MOST_SAVED,
-                           help=f"All {cells:,} weights and scores as npz, for numpy." if cells <= MOST_SAVED else
+                           help="All weights and scores as npz, for numpy." if cells <= MOST_SAVED else
                            f"{cells:,} weights are more than the {MOST_SAVED:,} that a file is made of here: use the "
                            "library, `step.attentions`.")
 
 
-def _page(source: AttentionSource, selection: Selection, sampling: Sampling) -> bytes:
+def _page(shown: Callable[[], tuple[AttentionSource, Selection]], sampling: Sampling) -> bytes:
+    source, selection = in_words(*shown())
+    source = window(source, selection.start)
     return offline_page(source, selection, exact=cells_of(source) <= WHOLE_PAGE, sampling=sampling).encode()
 
 
-def _npz(source: AttentionSource) -> bytes:
+def _npz(shown: Callable[[], tuple[AttentionSource, Selection]]) -> bytes:
+    source, _ = in_words(*shown())
     assert isinstance(source, Step | Reading | Words)  # what pages draw
     pieces = {"pieces": {kind: source.pieces(kind) for kind in source.kinds}} if isinstance(source, Words) else {}
     arrays: dict[str, Any] = {"about": np.array(orjson.dumps(about(source) | pieces).decode())}

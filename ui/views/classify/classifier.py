@@ -67,7 +67,7 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, 
         _show_features(prefix, ckpt, pooling, pieces)
     else:
         _show_predicted(prefix, ckpt, reading)
-    offer_files(prefix, reading, selection)
+    offer_files(prefix, lambda: (reading, selection))
     show_details(prefix, reading, selection, head, dark=dark)
 
 
