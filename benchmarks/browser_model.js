@@ -1,6 +1,6 @@
 // Milliseconds of a published model's steps: node benchmarks/browser_model.js FILE TEXT TOKENS; see browser_model.py.
 import { readFileSync } from "node:fs";
-import { next, openCheckpoint, start } from "../transformer/publishing/js/decoding.js";
+import { next, openCheckpoint, start } from "../transformer/publishing/js/inference/decoding.js";
 
 const REPEATS = 9;
 const STEPS = 8; // the last of them at so many tokens

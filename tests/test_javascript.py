@@ -207,8 +207,9 @@ def test_the_scripts_compute_what_python_does(cases):
 
 
 VENDOR = JS / "vendor"
-ROOM = [*(HERE / "room").glob("*.js")]
-LATER = [JS / "film" / "make.js", JS / "figures" / "page.js", *VENDOR.glob("*/*.js")]
+LATER = [JS / "export" / "film" / "make.js", JS / "export" / "figures" / "page.js", *VENDOR.glob("*/*.js")]
+AT_ONCE = [path for folder in (JS, HERE) for path in sorted(folder.rglob("*.js"))
+           if "vendor" not in path.parts and path not in LATER]
 
 
 PARSE = """
@@ -223,7 +224,7 @@ console.log(JSON.stringify(wrong));
 
 @pytest.mark.slow
 def test_every_module_is_one_script_with_what_it_imports():
-    made = {path.name: script(path) for path in (*JS.glob("*.js"), *HERE.glob("*.js"), *ROOM, *LATER)}
+    made = {str(path): script(path) for path in (*AT_ONCE, *LATER)}
     assert [name for name, text in made.items() if "\nimport " in text] == []
     if NODE is not None:
         said = subprocess.run([NODE, "--experimental-vm-modules", "-e", PARSE], input=json.dumps([*made.items()]),
@@ -382,7 +383,7 @@ def test_what_comes_along_is_there_when_it_is_imported_later(tmp_path):
         assert run_of(text, tmp_path) == ["outside 1", "[ 'inside', 2 ] 3"]
 
 
-@each_row("entry", [*JS.glob("*.js"), *HERE.glob("*.js"), *ROOM])
+@each_row("entry", AT_ONCE)
 def test_no_script_that_every_visitor_gets_holds_what_makes_films_and_zips(entry):
     text = script(entry, lambda path: path.name)
     for name in ("gifenc", "mediabunny", "fflate"):
@@ -402,5 +403,5 @@ def test_other_peoples_modules_say_where_they_are_from(folder):
 
 def test_a_script_that_is_fetched_later_leads_to_no_other_that_leads_back():
     """As the server makes them: each has an address by its content, and so by that of those that it fetches."""
-    for entry in (*JS.glob("*.js"), *HERE.glob("*.js")):
+    for entry in AT_ONCE:
         scripts.kept_script(entry.stem, entry)

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checked, largestDifference, rowSums } from "#view/checks.js";
+import { checked, largestDifference, rowSums } from "#view/attention/checks.js";
 import { cases } from "./cases.js";
 
 const { shape, width, q, k, weights } = cases.head;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { copied } from "#view/controls/copy.js";
+import { copied } from "#view/page/copy.js";
 
 // Fields as a browser has them: one of a single line drops the ends of lines.
 class Field {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { roomForGuessing } from "#view/guess_line.js";
+import { roomForGuessing } from "#view/pictures/guess_line.js";
 import { amount, clock, countOf, logTicks } from "../../ui/components/js/curves/numbers.js";
 import { Column, drawn, extent, nearest, takeIn } from "../../ui/components/js/curves/points.js";
 import { atStep, lossLines, panelLines } from "../../ui/components/js/curves/runs.js";

@@ -1,6 +1,6 @@
 // As much of a document as the views are built of, for node: elements that keep what is put into them, and canvases
 // that write down what is painted on them (svg.js). Nothing is laid out: an element has the size of its class.
-import { Vector } from "#view/svg.js";
+import { Vector } from "#view/drawing/svg.js";
 
 const WINDOW = [1440, 900];
 const SIZES = { scroller: [720, 520], side: [420, 520], "model-room": [1200, 760], flow: [900, 600] };

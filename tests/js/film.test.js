@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { distinct, zipped } from "#view/figures/page.js";
-import { encoderFor, filmKinds } from "#view/film/kinds.js";
-import { MOST_COLOURS, changed, countColours, indexer, paletteOf } from "#view/film/make.js";
+import { distinct, zipped } from "#view/export/figures/page.js";
+import { encoderFor, filmKinds } from "#view/export/film/kinds.js";
+import { MOST_COLOURS, changed, countColours, indexer, paletteOf } from "#view/export/film/make.js";
 import { nearestColorIndex, quantize } from "#view/vendor/gifenc/gifenc.js";
 
 const pixel = (r, g, b) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;

@@ -2,7 +2,7 @@
 import "./dom.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import showMaps from "../../ui/components/js/head_maps.js";
+import showMaps from "../../ui/components/js/figures/head_maps.js";
 
 const HEADS = 3;
 

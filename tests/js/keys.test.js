@@ -3,7 +3,7 @@ import { beforeEach, test } from "node:test";
 
 globalThis.document = new EventTarget();
 globalThis.window = new EventTarget();
-const { listenToSteps } = await import("#view/controls/controls.js");
+const { listenToSteps } = await import("#view/step_view/controls.js");
 
 let view;
 let sent;

@@ -1,7 +1,7 @@
 // Which heads are drawn as lines.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allLit, lit } from "#view/view/selection.js";
+import { allLit, lit } from "#view/attention/selection.js";
 
 const of = (heads, given) => ({
   message: { kinds: { decoder: { heads } } },

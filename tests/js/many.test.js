@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawnFirst, layoutMany, manyOf, nextHead, oneOfMany } from "#view/many.js";
+import { drawnFirst, layoutMany, manyOf, nextHead, oneOfMany } from "#view/pictures/many.js";
 import { rowSpan } from "#view/step_view/rows.js";
-import { range } from "#view/view/text.js";
+import { range } from "#view/view/layout/text.js";
 
 const BOX = { x: 0, y: 0, width: 290, height: 380 };
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { themeOf } from "#view/colours.js";
-import { matrixLayout, paintMatrix } from "#view/matrix.js";
+import { themeOf } from "#view/drawing/colours.js";
+import { matrixLayout, paintMatrix } from "#view/pictures/matrix.js";
 
 const written = [];
 let font = "";

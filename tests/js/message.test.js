@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readBytes, sameBytes, unpack } from "#view/message.js";
+import { readBytes, sameBytes, unpack } from "#view/message/message.js";
 import { cases } from "./cases.js";
 
 test("a message comes back as Python packed it, what the mask hides included", () => {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { largestDifference } from "#view/checks.js";
-import { shutCells } from "#view/grid.js";
-import { unpack } from "#view/message.js";
-import { sharedText, windowText } from "#view/names.js";
-import { formula, mayLook, rowsOf, score, wholeInfo } from "#view/scores.js";
-import { stageName } from "#view/stages.js";
+import { largestDifference } from "#view/attention/checks.js";
+import { shutCells } from "#view/pictures/grid.js";
+import { unpack } from "#view/message/message.js";
+import { sharedText, windowText } from "#view/text/names.js";
+import { formula, mayLook, rowsOf, score, wholeInfo } from "#view/attention/scores.js";
+import { stageName } from "#view/attention/stages.js";
 import { cases, near } from "./cases.js";
 
 for (const [kind, { message, scores, weights, mask }] of Object.entries(cases.modern)) {

@@ -12,8 +12,8 @@ let foot = "0px";
 globalThis.document = { querySelector: () => null, documentElement: {} };
 globalThis.getComputedStyle = () => ({ getPropertyValue: () => foot });
 globalThis.window = {};
-const { emit } = await import("#view/app.js");
-const { FOOT_CHANGED, redrawWhenMoved } = await import("#view/elements.js");
+const { emit } = await import("#view/page/app.js");
+const { FOOT_CHANGED, redrawWhenMoved } = await import("#view/page/elements.js");
 
 test("what has another width is drawn again, and what was taken off the page is not", () => {
   let drawn = 0;

@@ -1,7 +1,7 @@
 // A frame sets what a picture asks for, and nothing else of the widget's model.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { widgetOf } from "#view/notebook.js";
+import { widgetOf } from "#view/outside_app/notebook.js";
 
 class Observer {
   observe() {}

@@ -1,13 +1,13 @@
 // What is no attention weight is drawn as what it is, and what is not in a file is said not to be.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checked, openText } from "#view/checks.js";
-import { palette, shade } from "#view/colours.js";
-import { largestCells } from "#view/grid.js";
-import { unpack } from "#view/message.js";
-import { stageOf } from "#view/stages.js";
-import { cellValue, layerOf, pooled, weightsOf } from "#view/weights.js";
-import { withHeads } from "#view/view/painting.js";
+import { checked, openText } from "#view/attention/checks.js";
+import { palette, shade } from "#view/drawing/colours.js";
+import { largestCells } from "#view/pictures/grid.js";
+import { unpack } from "#view/message/message.js";
+import { stageOf } from "#view/attention/stages.js";
+import { cellValue, layerOf, pooled, weightsOf } from "#view/attention/weights.js";
+import { withHeads } from "#view/view/layout/painting.js";
 import { FILES, save } from "#view/view/save.js";
 import { cases, near } from "./cases.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { faded, fillShape } from "#view/model/brushes.js";
-import { Pdf } from "#view/pdf.js";
+import { faded, fillShape } from "#view/model/paint/brushes.js";
+import { Pdf } from "#view/drawing/pdf.js";
 
 const square = [[0, 0], [1, 0], [1, 1]]; // prettier-ignore
 

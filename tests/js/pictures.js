@@ -5,16 +5,16 @@
 // -> the lines of that picture.
 import "./dom.js";
 import { readFileSync } from "node:fs";
-import { themeOf } from "#view/colours.js";
-import showGrowing from "#view/growing.js";
-import { unpack } from "#view/message.js";
+import { themeOf } from "#view/drawing/colours.js";
+import showGrowing from "#view/pictures/growing.js";
+import { unpack } from "#view/message/message.js";
 import { showModel } from "#view/model/model_view.js";
 import { provideModel } from "#view/view/draw.js";
 import { FILES } from "#view/view/save.js";
-import { mountView } from "#view/view.js";
-import showFlow from "../../ui/components/js/flow.js";
+import { mountView } from "#view/view/view.js";
+import showFlow from "../../ui/components/js/figures/flow.js";
 import { overTimeline, timelinePlot, underTimeline } from "../../ui/components/js/forming/pictures.js";
-import showMaps from "../../ui/components/js/head_maps.js";
+import showMaps from "../../ui/components/js/figures/head_maps.js";
 import { answering } from "./answering.js";
 import { digest, marksOf, wordsOf } from "./marks.js";
 

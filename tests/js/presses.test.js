@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { act, beginSteps, receiveSteps } from "#view/controls/controls.js";
+import { act, beginSteps, receiveSteps } from "#view/step_view/controls.js";
 
 const told = (index, answered, more) => ({
   ...{ page: "translate", index, opened: index, answered, last: 9, decoding: 1 },

@@ -3,11 +3,11 @@
 // mark} to be labelled, with {before} as what may come next. only: "ids" where they are enough, "script" for the
 // attention that `headsup.run` gives.
 import { readFileSync } from "node:fs";
-import { computed } from "../../transformer/publishing/js/computed.js";
-import { chosen, next, openCheckpoint, read, start } from "../../transformer/publishing/js/decoding.js";
-import { scriptFace } from "../../transformer/publishing/js/run.js";
-import { candidates, GREEDY, probabilitiesOf } from "../../transformer/publishing/js/sampling.js";
-import { alternatives, pieceLabels } from "../../transformer/publishing/js/words.js";
+import { computed } from "../../transformer/publishing/js/worker/computed.js";
+import { chosen, next, openCheckpoint, read, start } from "../../transformer/publishing/js/inference/decoding.js";
+import { scriptFace } from "../../transformer/publishing/js/page/run.js";
+import { candidates, GREEDY, probabilitiesOf } from "../../transformer/publishing/js/inference/sampling.js";
+import { alternatives, pieceLabels } from "../../transformer/publishing/js/text/words.js";
 import { answering } from "./answering.js";
 
 const numbers = (array) => array && Float32Array.from(array);

@@ -1,9 +1,9 @@
 // What a published page would draw; answers {packed, page, cases: [{text, sampling, heads, choices, step, selection,
 // early, picks, branch}]}, where early is a step that is asked for while the text still opens.
 import { readFileSync } from "node:fs";
-import { openCheckpoint } from "../../transformer/publishing/js/decoding.js";
-import { Reader } from "../../transformer/publishing/js/reader.js";
-import { Stepper } from "../../transformer/publishing/js/stepper.js";
+import { openCheckpoint } from "../../transformer/publishing/js/inference/decoding.js";
+import { Reader } from "../../transformer/publishing/js/worker/reader.js";
+import { Stepper } from "../../transformer/publishing/js/worker/stepper.js";
 import { answering } from "./answering.js";
 
 await answering(({ packed, page, cases }) => {

@@ -3,7 +3,7 @@ import { beforeEach, test } from "node:test";
 import { setTimeout as later } from "node:timers/promises";
 
 globalThis.window = new EventTarget();
-const { unpressed } = await import("../../ui/components/js/room/widgets.js");
+const { unpressed } = await import("../../ui/components/js/room/lecturer/widgets.js");
 
 let root;
 let drawn;

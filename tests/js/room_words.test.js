@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readNumber } from "#view/numbers.js";
-import { FORMS } from "../../ui/components/js/room/answer_forms.js";
-import { readCode, wrongWith } from "../../ui/components/js/room/join.js";
-import { divergence, overlap, shares, wholePercents } from "../../ui/components/js/room/form_bars.js";
-import { rangeText } from "../../ui/components/js/room/form_number.js";
+import { readNumber } from "#view/text/numbers.js";
+import { FORMS } from "../../ui/components/js/room/question/forms/answer_forms.js";
+import { readCode, wrongWith } from "../../ui/components/js/room/phone/join.js";
+import { divergence, overlap, shares, wholePercents } from "../../ui/components/js/room/question/forms/bars.js";
+import { rangeText } from "../../ui/components/js/room/question/forms/number.js";
 import { nameOf, proofText, rightText, roundsText, share, withoutHead } from "../../ui/components/js/room/texts.js";
 import { cases } from "./cases.js";
 

@@ -6,10 +6,10 @@ import { cases } from "./cases.js";
 globalThis.document = {
   createElement: () => ({ getContext: () => ({ measureText: (words) => ({ width: 7 * words.length }) }) }),
 };
-const { rowLabels, rowNames, rowText } = await import("#view/rows.js");
-const { mayLook } = await import("#view/scores.js");
-const { mergedText } = await import("#view/view/words.js");
-const { change } = await import("#view/view/selection.js");
+const { rowLabels, rowNames, rowText } = await import("#view/pictures/rows.js");
+const { mayLook } = await import("#view/attention/scores.js");
+const { mergedText } = await import("#view/view/words/words.js");
+const { change } = await import("#view/attention/selection.js");
 
 const info = { queries: ["<s>", "▁le"], keys: ["▁wine", "▁red"], makes: ["▁le", "▁vin"], causal: false };
 const plain = (label) => label.replace(/[\u2066-\u2069]/g, "");

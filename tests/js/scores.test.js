@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dot, mayLook, products, rowsOf, score } from "#view/scores.js";
-import { stageOf } from "#view/stages.js";
+import { dot, mayLook, products, rowsOf, score } from "#view/attention/scores.js";
+import { stageOf } from "#view/attention/stages.js";
 import { cases, near } from "./cases.js";
 
 const { shape, width, q, k, weights, scores, moved } = cases.head;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { unpack } from "#view/message.js";
-import { enlarged, partText } from "#view/phone_message.js";
+import { unpack } from "#view/message/message.js";
+import { enlarged, partText } from "#view/message/phone.js";
 import { cases } from "./cases.js";
 
 const read = ({ message }) => enlarged(unpack(new Uint8Array(Buffer.from(message, "base64"))));

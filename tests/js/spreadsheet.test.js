@@ -1,7 +1,7 @@
 // A table that is saved is read by spreadsheets as Python's are.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csvFile } from "#view/picture_kit.js";
+import { csvFile } from "#view/export/picture_files.js";
 import { cases } from "./cases.js";
 
 test("no cell is computed, and Excel reads every letter", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
-import { act, beginSteps, chooseCandidate, receiveSteps, showSteps } from "#view/controls/controls.js";
+import { act, beginSteps, chooseCandidate, receiveSteps, showSteps } from "#view/step_view/controls.js";
 
 const part = () => ({ dataset: {}, setAttribute() {} });
 const NAMES = ["word", "number", "first", "back", "step", "play", "last"];

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { spoken } from "#view/tokens.js";
-import { numberSpoken } from "#view/numbers.js";
+import { spoken } from "#view/text/tokens.js";
+import { numberSpoken } from "#view/text/numbers.js";
 import { loudnessOf, pitchOf } from "#view/view/sound.js";
-import { strongestOf, summary } from "#view/view/summary.js";
+import { strongestOf, summary } from "#view/view/words/summary.js";
 import { cases } from "./cases.js";
 
 const bare = (words) => words.replace(/[\u2066-\u2069]/g, "");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { faded, fillShape } from "#view/model/brushes.js";
-import { Vector } from "#view/svg.js";
+import { faded, fillShape } from "#view/model/paint/brushes.js";
+import { Vector } from "#view/drawing/svg.js";
 
 test("what XML has no place for is drawn as the sign for that", () => {
   const picture = new Vector(10, 10, "#ffffff");

@@ -1,6 +1,6 @@
 // Holds the tokenizers of js/tokenizers to what Python has made of the same texts; answers {texts, cases}.
 import assert from "node:assert/strict";
-import { openTokenizer } from "../../transformer/publishing/js/tokenizers/index.js";
+import { openTokenizer } from "../../transformer/publishing/js/text/tokenizers/index.js";
 import { answering } from "./answering.js";
 
 await answering(({ texts, cases }) => cases.forEach((one) => check(texts, one)));

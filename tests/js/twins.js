@@ -1,6 +1,7 @@
-// What Python does as well: js/spelling.js reads texts, `{texts, spellings}`, and js/numbers.js writes `{shares}`.
-import { inPercent } from "#view/numbers.js";
-import { readAs, respell } from "../../transformer/publishing/js/spelling.js";
+// What Python does as well: js/page/spelling.js reads texts, `{texts, spellings}`, and js/text/numbers.js writes
+// `{shares}`.
+import { inPercent } from "#view/text/numbers.js";
+import { readAs, respell } from "../../transformer/publishing/js/page/spelling.js";
 import { answering } from "./answering.js";
 
 function read(typed, spellings) {

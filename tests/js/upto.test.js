@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rowSums } from "#view/checks.js";
-import { unpack } from "#view/message.js";
-import { carriedOf } from "#view/model/numbers.js";
+import { rowSums } from "#view/attention/checks.js";
+import { unpack } from "#view/message/message.js";
+import { carriedOf } from "#view/model/parts/numbers.js";
 import { cutTo, stepOf } from "#view/step_view/upto.js";
-import { withHeads } from "#view/view/painting.js";
-import { pooled, weightsOf } from "#view/weights.js";
+import { withHeads } from "#view/view/layout/painting.js";
+import { pooled, weightsOf } from "#view/attention/weights.js";
 import { cases, near } from "./cases.js";
 
 test("an array is cut along the axes that had fewer", () => {

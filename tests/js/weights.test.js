@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pooled, rolledOut, sameHead, unquantised, weightsOf } from "#view/weights.js";
+import { pooled, rolledOut, sameHead, unquantised, weightsOf } from "#view/attention/weights.js";
 import { cases, near } from "./cases.js";
 
 // A file's message of one kind.

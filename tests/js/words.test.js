@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { partOfOne, plain, short, ticks, weightText } from "#view/numbers.js";
-import { plainly, visible } from "#view/tokens.js";
-import { wordsOf, wordText } from "../../transformer/publishing/js/words.js";
+import { partOfOne, plain, short, ticks, weightText } from "#view/text/numbers.js";
+import { plainly, visible } from "#view/text/tokens.js";
+import { wordsOf, wordText } from "../../transformer/publishing/js/text/words.js";
 import { cases } from "./cases.js";
 
 const bare = (text) => text.replace(/[\u2068\u2069]/g, "");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasNumber } from "#view/model/numbers.js";
-import { LEVELS } from "#view/model/places.js";
+import { hasNumber } from "#view/model/parts/numbers.js";
+import { LEVELS } from "#view/model/parts/places.js";
 import { scenesOf } from "#view/model/zoom_film.js";
 
 test("a film holds at every level and flies from each to the next, as long at any number of frames a second", () => {

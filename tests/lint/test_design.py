@@ -6,7 +6,7 @@ import tomllib
 
 from .repository import files, read
 
-DESIGN = json.loads(read("transformer/attention_view/js/design.json"))
+DESIGN = json.loads(read("transformer/attention_view/js/drawing/design.json"))
 OURS = ("transformer", "ui", "pages", "app.py")
 # a colour as digits; black and white stand where a number is written on a colour
 DIGITS = re.compile(r"(?<![&\w])#[0-9a-fA-F]{3,8}\b(?!\()|\brgba?\(\s*\d|\bhsla?\(")
@@ -40,7 +40,7 @@ def test_a_colour_stands_in_the_design_alone():
             code = re.sub(r"(?:^|\s)(?://|# ).*", "", line) if not name.endswith(".css") else line
             if DIGITS.search(code) and "pdf.js" not in name:
                 found.append(f"{name}: {line.strip()}")
-    assert found == [], "\n".join(["name these in attention_view/js/design.json, and use their names:", *found])
+    assert found == [], "\n".join(["name these in attention_view/js/drawing/design.json, and use their names:", *found])
 
 
 def test_sizes_weights_corners_and_gaps_are_those_of_the_design():
@@ -84,7 +84,7 @@ def test_streamlit_is_told_the_same():
 
 def test_no_style_is_matched_with_all_of_a_page_whenever_anything_on_it_changes():
     """A part of a class's name, or what a whole page holds, is looked for anew in every element: half of a step."""
-    shell = read("ui/components/js/shell.css")
+    shell = read("ui/components/js/shell/shell.css")
     assert not re.findall(r'\[class[*^$]=[^\]]*\]|\.stMain:(?:not\(:)?has', shell)
     for name, text in files("transformer/attention_view/js", suffixes=(".css",)):
         assert not re.findall(r"\.(?:step-view|screen)[\w.:,() -]*:has\(\.\w+\)", text), name

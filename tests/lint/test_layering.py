@@ -53,7 +53,7 @@ def test_tables_are_written_where_no_cell_is_a_formula():
     """But for a corpus, which a training reads."""
     writes = re.compile(r"csv\.(writer|DictWriter)\(|\.to_csv\(|type: .text/(csv|tab)")
     found = {name for name, text in files("pages", "ui", "transformer", suffixes=(".py", ".js")) if writes.search(text)}
-    assert found == {"transformer/basics/spreadsheet.py", "transformer/attention_view/js/picture_kit.js",
+    assert found == {"transformer/basics/spreadsheet.py", "transformer/attention_view/js/export/picture_files.js",
                      "ui/views/classify/toy.py"}
 
 
@@ -103,7 +103,7 @@ def test_files_are_named_for_an_idea():
 def test_one_script_knows_streamlits_page_and_none_replaces_what_the_browser_has():
     private = re.compile(r"data-testid|st-key-|\.stApp|\.stBidi|\.vega-embed|\.js-plotly|pushState =")
     assert {name for name, text in files("ui", "transformer", suffixes=(".js",))
-            if private.search(text)} == {"transformer/attention_view/js/streamlit.js"}
+            if private.search(text)} == {"transformer/attention_view/js/page/streamlit.js"}
 
 
 def test_only_the_link_touches_the_address():

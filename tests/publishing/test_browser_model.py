@@ -250,7 +250,7 @@ def test_a_seed_draws_the_tokens_that_it_draws_in_python(shipped, computed, name
 
 
 def test_every_setting_draws_something_else_and_the_same_as_in_python(make_checkpoint, computed):
-    """A setting that is new in Python fails here until js/sampling.js has it."""
+    """A setting that is new in Python fails here until js/inference/sampling.js has it."""
     ckpt = make_checkpoint(encoder_layers=0, positions="rotary")
     wanted = [asked(ckpt, TEXT, steps=25, only="ids", sampling=sampling) for sampling in [{"temperature": 1.0}, *ALONE]]
     every = computed(wanted)

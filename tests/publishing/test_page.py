@@ -108,8 +108,8 @@ def test_one_model_that_is_too_large_is_not_told_to_be_published_apart(writer, m
         page(writer)
 
 
-SAMPLES = """import { samplingOf } from "./transformer/publishing/js/asked.js";
-import { scriptFace } from "./transformer/publishing/js/run.js";
+SAMPLES = """import { samplingOf } from "./transformer/publishing/js/page/asked.js";
+import { scriptFace } from "./transformer/publishing/js/page/run.js";
 const [settings, asked] = JSON.parse(process.argv[1]);
 const { run } = scriptFace([{ name: "one" }], settings, { run: () => ({ reading: {}, attentions: {} }) });
 const said = (options) => run("one", "a", options).then(() => "", (error) => error.message);

@@ -1,1 +1,1 @@
-"""The picture of what heads do: a message packed in Python, drawn by js/view.js in an app, a notebook or a file."""
+"""The picture of what heads do: a message packed in Python, drawn by js/view in an app, a notebook or a file."""

@@ -1,4 +1,4 @@
-"""The fields and arrays of messages, which Python packs and the scripts draw; js/message_fields.d.ts is made of them.
+"""The fields and arrays of messages, which Python packs and the scripts draw; js/message/fields.d.ts is made of them.
 
 A message is a header (`Header`), then arrays (`ARRAYS`). What Python sends, what a published page makes by itself and
 what the scripts read are checked against this: a new field is added here first, and then

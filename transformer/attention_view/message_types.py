@@ -1,6 +1,6 @@
 """Types of messages checked and written: whether a message has the fields of `Header`, and the same for TypeScript.
 
-`python -m transformer.attention_view.message_types` writes js/message_fields.d.ts, from which the scripts are checked.
+`python -m transformer.attention_view.message_types` writes js/message/fields.d.ts, from which the scripts are checked.
 """
 
 import json
@@ -26,7 +26,7 @@ from transformer.attention_view.message_fields import ARRAYS, Header
 from transformer.attention_view.script_bundle import JS
 from transformer.settings.config import Kind
 
-DECLARED = JS / "message_fields.d.ts"
+DECLARED = JS / "message" / "fields.d.ts"
 SIMPLE: dict[Any, tuple[str, Callable[[object], bool]]] = {
     str: ("string", lambda value: isinstance(value, str)),
     bool: ("boolean", lambda value: isinstance(value, bool)),

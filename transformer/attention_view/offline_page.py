@@ -64,11 +64,12 @@ def page(source: AttentionSource | AnyStep, selection: Selection | None = None, 
 
 @cache
 def _script(entry: str, has_model: bool) -> str:
-    return script(JS / entry, along=[MODEL_VIEW] if has_model else ())
+    return script(JS / "outside_app" / entry, along=[MODEL_VIEW] if has_model else ())
 
 
 def text_of(data: bytes) -> str:
-    """Bytes as text of seven bits a character, where base64 has six; `readBytes` in js/message.js is the way back."""
+    """Bytes as text of seven bits a character, where base64 has six; `readBytes` in js/message/message.js is the
+    way back."""
     return "".join(texts_of(data))
 
 

@@ -1,5 +1,5 @@
 """The message for a phone: one head near what it has, the others smaller, so that a step is a few kilobytes. Long texts
-lose their beginning, which is said; js/phone_message.js makes of it what the attention view draws.
+lose their beginning, which is said; js/message/phone.js makes of it what the attention view draws.
 
 L layers, H heads, Tq queries, Tk keys.
 """

@@ -1,10 +1,10 @@
 """ES modules made one script, for a page that has no files beside it.
 
-A module imports from "#view/lines.js", which is js/lines.js here (package.json says the same to node), or from
-"./ticks.js", which stands beside it; a style imported by name is its text, and a JSON file its value. Every module
-comes once, after those that it imports, in a scope of its own: a function that is run once and gives what the module
-exports. Comments and indents stay behind; other people's modules, in js/vendor here or of the app, stay as they are.
-What a page brings along for when it imports it later is run then.
+A module imports from "#view/pictures/lines.js", which is js/pictures/lines.js here (package.json says the same to
+node), or from "./ticks.js", which stands beside it; a style imported by name is its text, and a JSON file its value.
+Every module comes once, after those that it imports, in a scope of its own: a function that is run once and gives what
+the module exports. Comments and indents stay behind; other people's modules, in js/vendor here or of the app, stay as
+they are. What a page brings along for when it imports it later is run then.
 """
 
 import json
@@ -48,8 +48,8 @@ def script(entry: Path, address: Address | None = None, *, along: Collection[str
     """The module and all that it imports as one, with its own exports alone. Raises ValueError for modules that import
     each other, and for one that imports what another does not export.
 
-    `import("#view/film/make.js")` stays an import, of the module's address; without `address` it fails, unless that is
-    one of the names that come `along`, which then is made of what is in the script.
+    `import("#view/export/film/make.js")` stays an import, of the module's address; without `address` it fails, unless
+    that is one of the names that come `along`, which then is made of what is in the script.
     """
     entry = entry.resolve()
     if _from_others(entry):

@@ -1,10 +1,10 @@
-"""What Python and the scripts both go by: js/shared.json, which each of them reads, so that it stands once."""
+"""What Python and the scripts both go by: js/message/shared.json, which each of them reads, so that it stands once."""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
-SHARED = json.loads((Path(__file__).parent / "js" / "shared.json").read_text("utf-8"))
+SHARED = json.loads((Path(__file__).parent / "js" / "message" / "shared.json").read_text("utf-8"))
 CHOICES: dict[str, tuple[str, ...]] = {name: tuple(words) for name, words in SHARED["choices"].items()}  # first: usual
 NEEDS: dict[str, dict[str, dict[str, list[str]]]] = SHARED["needs"]  # field -> choice -> what others may be then
 EXACT = "exact"  # of the choice of tokens: pieces with the marks of their tokenizer
@@ -16,7 +16,7 @@ FAINTEST: float = SHARED["faintest"] / 255  # no line is drawn for less
 
 def settled(asked: Mapping[str, object], *, rolls: bool) -> dict[str, str]:
     """Each choice as it is asked for; the usual one in place of what there is not, and of what needs other choices.
-    rolls: whether there is a rollout. `settle` in js/view/selection.js does the same."""
+    rolls: whether there is a rollout. `settle` in js/attention/selection.js does the same."""
     found = {name: next((word for word in words if word == asked.get(name)), words[0])
              for name, words in CHOICES.items()}
     if not rolls and found["of"] == "rollout":

@@ -40,8 +40,8 @@ SCRIPT
 def _module() -> str:
     """The module that a notebook loads. The picture is drawn in a frame of its own, so that neither page's styles and
     keys reach the other."""
-    frame = FRAME.replace("SCRIPT", script(JS / "notebook_frame.js", along=[MODEL_VIEW]))
-    return f"{script(JS / 'notebook.js')}\nexport default widgetOf({json.dumps(frame)});\n"
+    frame = FRAME.replace("SCRIPT", script(JS / "outside_app" / "notebook_frame.js", along=[MODEL_VIEW]))
+    return f"{script(JS / 'outside_app' / 'notebook.js')}\nexport default widgetOf({json.dumps(frame)});\n"
 
 
 class View(Page, anywidget.AnyWidget):

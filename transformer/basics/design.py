@@ -1,14 +1,14 @@
-"""Colours, type and spaces of all that is drawn: attention_view/js/design.json, which Python and the scripts read, so
-that each stands once. docs/design.md says what they are for."""
+"""Colours, type and spaces of all that is drawn: attention_view/js/drawing/design.json, which Python and the scripts
+read, so that each stands once. docs/design.md says what they are for."""
 
 import base64
 import json
 from functools import cache
 from pathlib import Path
 
-HERE = Path(__file__).parents[1] / "attention_view" / "js"
-DESIGN = json.loads((HERE / "design.json").read_text("utf-8"))
-FONT = HERE.parent / "fonts" / "heads_up_sans" / "heads_up_sans.woff2"
+HERE = Path(__file__).parents[1] / "attention_view"
+DESIGN = json.loads((HERE / "js" / "drawing" / "design.json").read_text("utf-8"))
+FONT = HERE / "fonts" / "heads_up_sans" / "heads_up_sans.woff2"
 
 
 def colour(name: str, *, dark: bool | None = False) -> str:

@@ -1,4 +1,5 @@
-"""Tables as CSV that spreadsheets read as they are meant; `csvFile` in js/picture_kit.js is the same in browsers."""
+"""Tables as CSV that spreadsheets read as they are meant; `csvFile` in js/export/picture_files.js is the same in
+browsers."""
 
 import csv
 import io

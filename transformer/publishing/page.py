@@ -79,12 +79,12 @@ def page(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | st
         counts = Counter(one["title"] for one in models)
         for one in models:
             one["title"] = one[key] if counts[one["title"]] > 1 else one["title"]
-    own = script(JS / "page.js", along=["#view/model/model_view.js"])
-    style = document_style() + font_style() + (JS / "page.css").read_text("utf-8")
+    own = script(JS / "page" / "page.js", along=["#view/model/model_view.js"])
+    style = document_style() + font_style() + (JS / "page" / "page.css").read_text("utf-8")
     return PAGE.substitute(
         title=html.escape(f"{models[0]['title']} · Heads Up"), cannot=html.escape(CANNOT), script=own, watch=WATCH,
         hashes=f"{_hash(WATCH)} {_hash(own)}", style=style, style_hash=_hash(style),
-        worker=_inside(script(JS / "worker.js")),
+        worker=_inside(script(JS / "worker" / "worker.js")),
         models=orjson.dumps({"models": models, **settings()}).decode().replace("<", "\\u003c"),
         packed="\n".join(f'<script type="application/octet-stream" data-model="{at}">{text}</script>'
                          for at, data in enumerate(packed) for text in texts_of(data)))

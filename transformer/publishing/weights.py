@@ -1,4 +1,4 @@
-"""A checkpoint as bytes for a browser: what openCheckpoint of js/decoding.js reads.
+"""A checkpoint as bytes for a browser: what openCheckpoint of js/inference/decoding.js reads.
 
 Four bytes say how long the header is, little-endian; the header is JSON; the tokenizers' scores and the weights follow,
 each from an offset that divides by four. In this order a browser can begin before the end has come.
@@ -15,8 +15,8 @@ from transformer.text.tokenizer import Tokenizer
 
 LARGEST = 200_000_000  # bytes of weights; as text in a page they are a third more, and a browser takes half a billion
 
-# What js/model.js and js/decoding.js compute of `ModelConfig` and its `Rotary`: each field's values, None for all.
-# What is not here, a page would leave out without a word, so `refusal` names it.
+# What js/model/model.js and js/inference/decoding.js compute of `ModelConfig` and its `Rotary`: each field's values,
+# None for all. What is not here, a page would leave out without a word, so `refusal` names it.
 COMPUTED: Mapping[str, tuple[object, ...] | None] = {
     **dict.fromkeys((
         # sizes
@@ -57,8 +57,8 @@ COMPUTED: Mapping[str, tuple[object, ...] | None] = {
     "scaling": (None, "linear", "dynamic", "llama3", "yarn", "longrope"),
 }
 
-# What js/sampling.js computes of `SETTINGS`. A page has no others: it leaves them out of its settings, and says so of a
-# link or a script that names one.
+# What js/inference/sampling.js computes of `SETTINGS`. A page has no others: it leaves them out of its settings, and
+# says so of a link or a script that names one.
 SAMPLED = ("temperature", "top_k", "top_p", "min_p", "seed")
 
 

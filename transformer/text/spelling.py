@@ -1,7 +1,8 @@
 """Spellings and signs that a model has not learned, read as those that it has: "colour" as "color", “ as ".
 
 What is read as what is counted once for a model (`learned_spellings`), kept with its counts, and applied to what people
-type (`respell`; in a published file `publishing/js/spelling.js`). The library itself reads every text as it stands.
+type (`respell`; in a published file `publishing/js/page/spelling.js`). The library itself reads every text as it
+stands.
 """
 
 import re

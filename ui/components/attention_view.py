@@ -42,8 +42,8 @@ MOST_CHOICES = 20  # of one message, the last: more than anybody presses while a
 BONES = ('<div class="step-view" style="min-height: max(430px, calc(100dvh - 190px)); border-radius: 8px; '
          'background: var(--tint)"></div>')
 
-_step_view = component("step_view", JS / "step_view.js", BONES)
-_attention_view = component("attention_view", JS / "view.js", '<div class="attention-view"></div>')
+_step_view = component("step_view", JS / "step_view" / "step_view.js", BONES)
+_attention_view = component("attention_view", JS / "view" / "view.js", '<div class="attention-view"></div>')
 
 
 def selection_fields(prefix: str = "", **first: Any) -> dict[str, Field]:

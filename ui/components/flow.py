@@ -6,7 +6,7 @@ import streamlit as st
 
 from ui.components.scripts import HERE, component
 
-_flow = component("flow", HERE / "flow.js", '<div class="flow"></div>')
+_flow = component("flow", HERE / "figures" / "flow.js", '<div class="flow"></div>')
 LONGEST_ID = 80  # characters
 
 

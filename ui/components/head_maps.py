@@ -6,7 +6,7 @@ import streamlit as st
 
 from ui.components.scripts import HERE, component
 
-_maps = component("head_maps", HERE / "head_maps.js", '<div class="head-maps"></div>')
+_maps = component("head_maps", HERE / "figures" / "head_maps.js", '<div class="head-maps"></div>')
 
 
 def show_head_maps(key: str, message: dict, on_pick: Callable[[dict], None], *,

@@ -10,8 +10,8 @@ from ui.components.scripts import HERE, component
 KEY, OFFER = "lesson_bar", "tour_offer"
 MOST_SENT = 100
 
-_bar = component("lesson_bar", HERE / "lesson_bar.js", '<div class="lesson-bar"></div>')
-_offer = component("tour_offer", HERE / "tour_offer.js", '<div class="tour-offer"></div>')
+_bar = component("lesson_bar", HERE / "lesson_bar" / "lesson_bar.js", '<div class="lesson-bar"></div>')
+_offer = component("tour_offer", HERE / "lesson_bar" / "tour_offer.js", '<div class="tour-offer"></div>')
 
 
 def mount_lesson(message: dict[str, object]) -> None:

@@ -25,7 +25,7 @@ TRAINING_ONLY = {  # settings that change the training loss and not the held-out
     "subword_sampling": "subword sampling", "as_typed": "changed texts", "joined": "changed texts",
     "other_names": "changed texts"}
 
-_view = component("run_curves", HERE / "run_curves.js", '<div class="run-curves"></div>')
+_view = component("run_curves", HERE / "curves" / "run_curves.js", '<div class="run-curves"></div>')
 
 
 def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "nats per token",

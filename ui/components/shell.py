@@ -16,10 +16,10 @@ from ui.page.saved_view import LARGEST, TOO_LARGE, read_view
 from ui.page.terms import TERMS
 from ui.page.what_if_words import CELL, HEAD, MORE
 
-STYLE = (HERE / "shell.css").read_text("utf-8")
+STYLE = (HERE / "shell" / "shell.css").read_text("utf-8")
 SCRIPT = "shell_script"
 
-_shell = component("shell", HERE / "shell.js", "<span hidden></span>")
+_shell = component("shell", HERE / "shell" / "shell.js", "<span hidden></span>")
 
 
 def show_shell(page: str) -> None:

@@ -36,7 +36,8 @@ SAMPLES = 3  # held-out texts
 CURVES = 4  # measures of which every head's curve is drawn, as in training_screen.js: the first of these that there are
 DRAWN = (*dict.fromkeys(quick.measure for quick in QUICK.values()), "entropy", "diagonal", "previous", "first")
 
-_view = component("training_screen", HERE / "training_screen.js", '<div class="attention-view forming"></div>')
+_view = component("training_screen", HERE / "forming" / "training_screen.js",
+                  '<div class="attention-view forming"></div>')
 
 
 @dataclass(frozen=True)

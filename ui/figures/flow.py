@@ -1,6 +1,6 @@
 """The flow of information as a picture: rows of nodes for the layers, a column for each token, threads between them.
 
-Plain values in, a JSON-like dictionary out, which ui/components/js/flow.js places and draws.
+Plain values in, a JSON-like dictionary out, which ui/components/js/figures/flow.js places and draws.
 """
 
 from collections.abc import Mapping, Sequence

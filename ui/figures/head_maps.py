@@ -1,6 +1,6 @@
 """Maps of a model, layers down and heads or tokens across, with a number for each, to click.
 
-They are plain values, which `ui/components/js/head_maps.js` draws; `heads_table` has the same numbers.
+They are plain values, which `ui/components/js/figures/head_maps.js` draws; `heads_table` has the same numbers.
 """
 from collections.abc import Collection, Mapping, Sequence
 
@@ -83,9 +83,9 @@ def head_maps(cards: Sequence[dict], *, alt: str, source: str, origin: str = "",
               chosen: tuple[str, int, int] | None = None, chosen_card: str | None = None,
               crossed: Collection[tuple[str, int, int]] = (), columns: int = 12, listed: bool = False,
               dark: bool | None = None) -> dict:
-    """The data of `ui/components/js/head_maps.js`: the cards, the chosen head and card, the `crossed` heads, which are
-    switched. origin: the source in full, for files and as a tooltip. columns: the most cards side by side. listed: only
-    the chosen card is large, beside a list of all."""
+    """The data of `ui/components/js/figures/head_maps.js`: the cards, the chosen head and card, the `crossed` heads,
+    which are switched. origin: the source in full, for files and as a tooltip. columns: the most cards side by side.
+    listed: only the chosen card is large, beside a list of all."""
     scales = {"ramp": ramp(SHADES, dark=dark), "diverging": diverging(SHADES, dark=dark)}
     return {"cards": list(cards), "alt": alt, "source": source, "origin": origin or source,
             "ink": INK[bool(dark)], "paper": ZERO[bool(dark)], "chosen": chosen and list(chosen),

@@ -25,7 +25,7 @@ ROOM = "room"  # the page
 BEEN_IN = "been_in_room"  # in session state: the code of the last room
 HIDING = (HOME.name, "translate", "write")  # pages that can hide what comes next
 
-_bar = component("room_bar", HERE / "room" / "room_bar.js", '<div class="room-bar"></div>')
+_bar = component("room_bar", HERE / "room" / "bar" / "room_bar.js", '<div class="room-bar"></div>')
 
 _log = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ ADVICE = """- Extend your screen rather than mirror it: your own page shows the 
 - Open the wall on the projector.
 - Press *Hide what comes next* before you step to what you ask."""
 _enter = component("room_enter", HERE / "room" / "enter_room.js", '<div class="enter-room"></div>')
-_desk = component("room_desk", HERE / "room" / "lecturer_page.js", '<div class="room-bar lecturer page"></div>')
+_desk = component("room_desk", HERE / "room" / "lecturer" / "page.js", '<div class="room-bar lecturer page"></div>')
 
 
 def show_opening(page: str) -> None:

@@ -408,7 +408,7 @@ class Turns:
 def _pages() -> list[Route]:
     """Routes of pages that are not Streamlit's, with one script each: a phone in a room, and a lecturer's remote."""
     def route(path: str, face: str, title: str, up: str) -> Route:
-        script = kept_script(face, HERE / "room" / f"{face}.js")
+        script = kept_script(face, HERE / "room" / face / f"{face}.js")
         style = document_style() + font_style(f"{up}scripts/{kept_font()}")
         kept = Kept(_PAGE.format(title=title, style=style, face=face, up=up, script=script),
                     "text/html", "no-cache")

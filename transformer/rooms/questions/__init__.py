@@ -2,7 +2,7 @@
 
 `KINDS` is the table of all kinds of question. Everything that depends on a kind goes through it: `kind_of(spec)`. A new
 kind is a subclass of `Kind` in a file of its own and a row of this table. A phone answers it with the form of the same
-name in `ui/components/js/room/answer_forms.js`.
+name in `ui/components/js/room/question/forms/answer_forms.js`.
 """
 
 from collections.abc import Mapping

@@ -102,7 +102,7 @@ class Kind:
     """
 
     name: ClassVar[str]   # what the question is about
-    form: ClassVar[str]   # how it is answered: a name in the table of ui/components/js/room/answer_forms.js
+    form: ClassVar[str]   # how it is answered: a name in ui/components/js/room/question/forms/answer_forms.js
     title: ClassVar[str]  # on the lecturer's button
     ways: ClassVar[tuple[str, ...]] = ()  # what may be asked for, where there are several; the first is usual
     stop: ClassVar[str | None] = None     # what a stop of a lesson calls the same question

@@ -1,8 +1,8 @@
 // The bars over the foot of every page (a lesson, a room), one above the other; the page gets as much space below. A
 // lecturer who has both sees them share one line, and a presented lesson has one line too: the rest unfolds over the
 // page. Here the two bars also tell each other what they do.
-import { app, emit, on } from "#view/app.js";
-import { FOOT_CHANGED, part } from "#view/elements.js";
+import { app, emit, on } from "#view/page/app.js";
+import { FOOT_CHANGED, part } from "#view/page/elements.js";
 
 const ROOMY = "(min-width: 900px)"; // in which a line has room for all that it holds
 const FOLDED = "foot";

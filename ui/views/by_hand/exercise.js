@@ -2,7 +2,7 @@
 // for as long as the browser's tab is open, under the exercise's own name.
 // One object, `view`, holds the parts, the cells and which of them is looked at.
 import STYLE from "./exercise.css";
-import { dress, part } from "#view/elements.js";
+import { dress, part } from "#view/page/elements.js";
 import { judged, neighbour } from "./exercise/judge.js";
 
 const SIGNS = { right: "✓", wrong: "✗", shown: "○" };

@@ -2,9 +2,9 @@
 // them. Everything is computed here; where the arrows are goes to Python when one is let go, for the link.
 // `view` holds what was sent, where everything is now, and the parts that change.
 import STYLE from "./vectors.css";
-import { dress, part, redrawWhenMoved, svgPart } from "#view/elements.js";
-import { take, withModifier } from "#view/pointer.js";
-import { footHeight, topOnPage } from "#view/window.js";
+import { dress, part, redrawWhenMoved, svgPart } from "#view/page/elements.js";
+import { take, withModifier } from "#view/page/pointer.js";
+import { footHeight, topOnPage } from "#view/page/window.js";
 import { placed } from "./vectors/place_names.js";
 import { cosine, lengthOf, mixed, movedText, product, weighed } from "./vectors/weigh.js";
 

@@ -12,7 +12,8 @@ from ui.state import caches
 FOLDER = ROOT / "checkpoints" / "translate"
 OPENING, SENTENCE = OPENINGS["translation"], 1
 
-_growing = component("growing_head", JS / "growing.js", '<div class="growing" style="min-height: 300px"></div>')
+_growing = component("growing_head", JS / "pictures" / "growing.js",
+                     '<div class="growing" style="min-height: 300px"></div>')
 
 
 def show_growing(*, dark: bool) -> None:

@@ -1,13 +1,13 @@
 // What is taken along of the picture of a model: the picture at the level it is seen from, its words, its numbers as a
 // table, and a film of the way from the whole down to a number.
-import { inLinesOf } from "#view/model/brushes.js";
-import { describe } from "#view/model/model_words.js";
+import { inLinesOf } from "#view/model/paint/brushes.js";
+import { describe } from "#view/model/words.js";
 import { pictureOf } from "#view/model/moves.js";
-import { carriedOf, headEffect, headNorm, partEffect } from "#view/model/numbers.js";
-import { paintModel } from "#view/model/paint.js";
-import { cameraOn, levelOf } from "#view/model/places.js";
+import { carriedOf, headEffect, headNorm, partEffect } from "#view/model/parts/numbers.js";
+import { paintModel } from "#view/model/paint/paint.js";
+import { cameraOn, levelOf } from "#view/model/parts/places.js";
 import { keepZoomFilm } from "#view/model/zoom_film.js";
-import { fileName } from "#view/names.js";
+import { fileName } from "#view/text/names.js";
 
 const CAPTION = 12; // px of its text
 const HEADER = ["stack", "kind", "layer", "part", "head", "of", "norm after", "norm added", "direct effect"];

@@ -1,18 +1,18 @@
 // The picture of the whole model in a view: its canvas, the way that leads to where one is, and the bar on which a
 // token rises through the layers. What is looked at is the view's own selection; `level` says from how near.
 import STYLE from "#view/model/model.css";
-import { block, dress, field, part, say } from "#view/elements.js";
-import { describe, heard, tell } from "#view/model/model_words.js";
+import { block, dress, field, part, say } from "#view/page/elements.js";
+import { describe, heard, tell } from "#view/model/words.js";
 import { filesOf } from "#view/model/files.js";
-import { coloursOf } from "#view/model/brushes.js";
+import { coloursOf } from "#view/model/paint/brushes.js";
 import { Rise } from "#view/model/rise.js";
-import { LEVELS, Places, cameraOn, levelOf } from "#view/model/places.js";
-import { listenToModel } from "#view/model/model_input.js";
+import { LEVELS, Places, cameraOn, levelOf } from "#view/model/parts/places.js";
+import { listenToModel } from "#view/model/input.js";
 import { listenToRemote } from "#view/model/remote.js";
 import { drawModel, flyTo, goFurther, goNearer, lookAt } from "#view/model/moves.js";
-import { drawnPart, seenBy } from "#view/model/numbers.js";
-import { infoOf, sizesOf } from "#view/view/selection.js";
-/** @import { AttentionKind } from "#view/message_fields.js" */
+import { drawnPart, seenBy } from "#view/model/parts/numbers.js";
+import { infoOf, sizesOf } from "#view/attention/selection.js";
+/** @import { AttentionKind } from "#view/message/fields.js" */
 
 const layouts = new Map(); // of the blocks of a model, which are the same at each step
 

@@ -1,9 +1,9 @@
 // The camera of the picture of a model: drawn, flown from one level to another, and what is looked at changed with it.
-import { resized, zoomOf } from "#view/canvas.js";
-import { stillMotion } from "#view/elements.js";
-import { paintModel } from "#view/model/paint.js";
-import { LEVELS, cameraBetween, levelOf } from "#view/model/places.js";
-import { change, infoOf } from "#view/view/selection.js";
+import { resized, zoomOf } from "#view/drawing/canvas.js";
+import { stillMotion } from "#view/page/elements.js";
+import { paintModel } from "#view/model/paint/paint.js";
+import { LEVELS, cameraBetween, levelOf } from "#view/model/parts/places.js";
+import { change, infoOf } from "#view/attention/selection.js";
 
 const FLIGHT_MS = 420;
 

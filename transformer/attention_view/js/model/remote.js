@@ -1,10 +1,10 @@
 // A presenter's remote, heard on the whole page: it goes from the whole model down to a number, and back.
-import { takeOver } from "#view/app.js";
-import { listenOnPage } from "#view/model/model_input.js";
-import { levelOf, LEVELS } from "#view/model/places.js";
+import { takeOver } from "#view/page/app.js";
+import { listenOnPage } from "#view/model/input.js";
+import { levelOf, LEVELS } from "#view/model/parts/places.js";
 import { goFurther, goNearer } from "#view/model/moves.js";
-import { forLesson, isCovered, take, withModifier } from "#view/pointer.js";
-import { walksLevels } from "#view/view/selection.js";
+import { forLesson, isCovered, take, withModifier } from "#view/page/pointer.js";
+import { walksLevels } from "#view/attention/selection.js";
 
 const WAYS_OF_REMOTE = { PageDown: 1, " ": 1, PageUp: -1 };
 const PRESSED = "button, a, summary, [role=button]"; // by Space

@@ -1,7 +1,7 @@
 // A token's vector rises through the layers: by itself at each step, and by hand on a bar.
-import { chooser, part, stillMotion } from "#view/elements.js";
-import { inside } from "#view/model/places.js";
-import { inPart, tell } from "#view/model/model_words.js";
+import { chooser, part, stillMotion } from "#view/page/elements.js";
+import { inside } from "#view/model/parts/places.js";
+import { inPart, tell } from "#view/model/words.js";
 
 const SPEEDS = { slow: 0.35, normal: 1, fast: 2.5, "no motion": 0 };
 const WHOLE_MS = 2600; // of the way through the model, at a normal pace

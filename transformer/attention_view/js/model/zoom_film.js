@@ -1,16 +1,16 @@
 // A film of the way from the whole model down to one number of a query: the camera holds at each level, whose name and
 // sentence stand below.
-import { text } from "#view/canvas.js";
-import { keepFilm } from "#view/film/keep.js";
-import { block } from "#view/elements.js";
-import { fitted, inLinesOf } from "#view/model/brushes.js";
-import { describe } from "#view/model/model_words.js";
+import { text } from "#view/drawing/canvas.js";
+import { keepFilm } from "#view/export/film/keep.js";
+import { block } from "#view/page/elements.js";
+import { fitted, inLinesOf } from "#view/model/paint/brushes.js";
+import { describe } from "#view/model/words.js";
 import { pictureOf } from "#view/model/moves.js";
-import { hasNumber } from "#view/model/numbers.js";
-import { paintModel } from "#view/model/paint.js";
-import { LEVELS, cameraBetween, cameraOn } from "#view/model/places.js";
-import { change } from "#view/view/selection.js";
-import { BODY, SMALL, TITLE } from "#view/type.js";
+import { hasNumber } from "#view/model/parts/numbers.js";
+import { paintModel } from "#view/model/paint/paint.js";
+import { LEVELS, cameraBetween, cameraOn } from "#view/model/parts/places.js";
+import { change } from "#view/attention/selection.js";
+import { BODY, SMALL, TITLE } from "#view/drawing/type.js";
 
 const SIZE = { width: 1280, height: 720 };
 const BELOW = 116; // px of the words

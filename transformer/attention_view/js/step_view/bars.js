@@ -1,10 +1,10 @@
 // What may come next, or the classes of a text: a bar for each, to be clicked.
-import { chooseCandidate } from "#view/controls/controls.js";
-import { onPhone } from "#view/window.js";
-import { activeElement, part } from "#view/elements.js";
-import { inPercent } from "#view/numbers.js";
+import { chooseCandidate } from "#view/step_view/controls.js";
+import { onPhone } from "#view/page/window.js";
+import { activeElement, part } from "#view/page/elements.js";
+import { inPercent } from "#view/text/numbers.js";
 import { referenceOf } from "#view/step_view/rows.js";
-import { visible } from "#view/tokens.js";
+import { visible } from "#view/text/tokens.js";
 
 const DIGITS = "1234567890";
 const SEEN = 0.005; // what is less likely has no bar that could be seen

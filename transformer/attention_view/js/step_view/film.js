@@ -1,17 +1,17 @@
 // A film of a decoding: each step is a frame, with the text so far, the head looked at, all heads, and what comes next.
-import { text, widest } from "#view/canvas.js";
-import { BAR } from "#view/colours.js";
-import { keepFilm } from "#view/film/keep.js";
-import { matrixLayout, paintMatrix } from "#view/matrix.js";
-import { unpack } from "#view/message.js";
-import { fileName, kindName } from "#view/names.js";
-import { inPercent } from "#view/numbers.js";
-import { stageOf } from "#view/stages.js";
+import { text, widest } from "#view/drawing/canvas.js";
+import { BAR } from "#view/drawing/colours.js";
+import { keepFilm } from "#view/export/film/keep.js";
+import { matrixLayout, paintMatrix } from "#view/pictures/matrix.js";
+import { unpack } from "#view/message/message.js";
+import { fileName, kindName } from "#view/text/names.js";
+import { inPercent } from "#view/text/numbers.js";
+import { stageOf } from "#view/attention/stages.js";
 import { stepOf } from "#view/step_view/upto.js";
-import { visible } from "#view/tokens.js";
-import { paintHeads, withHeads } from "#view/view/painting.js";
-import { BODY, DISPLAY, LARGE, TITLE } from "#view/type.js";
-import { pooled } from "#view/weights.js";
+import { visible } from "#view/text/tokens.js";
+import { paintHeads, withHeads } from "#view/view/layout/painting.js";
+import { BODY, DISPLAY, LARGE, TITLE } from "#view/drawing/type.js";
+import { pooled } from "#view/attention/weights.js";
 
 const SIZE = { width: 1280, height: 720 };
 const EDGE = 32; // px

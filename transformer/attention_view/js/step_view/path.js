@@ -1,8 +1,8 @@
 // A whole decoding in one message, stepped through without anybody to ask: each step is what there was of it then.
-import { mountMessage } from "#view/step_view.js";
+import { mountMessage } from "#view/step_view/step_view.js";
 import { stepOf } from "#view/step_view/upto.js";
-import { spoken } from "#view/tokens.js";
-/** @import { PathMessage, Selection } from "#view/message_fields.js" */
+import { spoken } from "#view/text/tokens.js";
+/** @import { PathMessage, Selection } from "#view/message/fields.js" */
 
 const BARS = { title: "What comes next?", label: "next tokens", keys: true, tokens: true, least: 4, most: 10 };
 

@@ -1,11 +1,11 @@
 // The tokens that are read and written, a row for each side, and the text they make.
-import { app } from "#view/app.js";
-import { part } from "#view/elements.js";
-import { thousands } from "#view/numbers.js";
-import { termLabel } from "#view/terms.js";
-import { visible } from "#view/tokens.js";
-import { weightsOf } from "#view/weights.js";
-import { infoOf } from "#view/view/selection.js";
+import { app } from "#view/page/app.js";
+import { part } from "#view/page/elements.js";
+import { thousands } from "#view/text/numbers.js";
+import { termLabel } from "#view/page/terms.js";
+import { visible } from "#view/text/tokens.js";
+import { weightsOf } from "#view/attention/weights.js";
+import { infoOf } from "#view/attention/selection.js";
 
 const BEFORE = 300; // tokens in a row
 const AFTER = 100;

@@ -1,6 +1,6 @@
 // What there was of a message of a whole decoding at step `index`, counted from 0: fewer queries, and of the decoder
 // fewer keys.
-/** @import { Ahead, AttentionKind, PathMessage } from "#view/message_fields.js" */
+/** @import { Ahead, AttentionKind, PathMessage } from "#view/message/fields.js" */
 /** @param {PathMessage} message */
 export function stepOf(message, index) {
   const count = message.path.prompt + index;

@@ -1,24 +1,34 @@
 // Draws everything of a view, each time anything has changed.
-import { sized, zoomOf } from "#view/canvas.js";
-import { checked } from "#view/checks.js";
-import { headColour } from "#view/colours.js";
-import { part, say } from "#view/elements.js";
-import { ROW, fittingRow, linesGutter, linesHeight, paintLines } from "#view/lines.js";
-import { paintLegend, paintMatrix } from "#view/matrix.js";
-import { plain } from "#view/numbers.js";
-import { SAME_WEIGHT, added, dot, mayLook, ownWeight, paintProducts, rowsOf, score } from "#view/scores.js";
-import { missingText } from "#view/stages.js";
-import { spoken, visible } from "#view/tokens.js";
-import { ordering } from "#view/view/ordering.js";
-import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
-import { allLit, boxed, change, inLines, inModel, infoOf, lit, sizesOf, stageNow } from "#view/view/selection.js";
-import { inSight, layout, roomOfGrid, setZoom, tallest } from "#view/view/sizes.js";
-import { onPhone } from "#view/window.js";
-import { summary } from "#view/view/summary.js";
-import { drawText, placeText } from "#view/view/text.js";
+import { sized, zoomOf } from "#view/drawing/canvas.js";
+import { checked } from "#view/attention/checks.js";
+import { headColour } from "#view/drawing/colours.js";
+import { part, say } from "#view/page/elements.js";
+import { ROW, fittingRow, linesGutter, linesHeight, paintLines } from "#view/pictures/lines.js";
+import { paintLegend, paintMatrix } from "#view/pictures/matrix.js";
+import { plain } from "#view/text/numbers.js";
+import { SAME_WEIGHT, added, dot, mayLook, ownWeight, paintProducts, rowsOf, score } from "#view/attention/scores.js";
+import { missingText } from "#view/attention/stages.js";
+import { spoken, visible } from "#view/text/tokens.js";
+import { ordering } from "#view/view/layout/ordering.js";
+import { gridOf, matrixOf, paintHeads } from "#view/view/layout/painting.js";
+import { allLit, boxed, change, inLines, inModel, infoOf, lit, sizesOf, stageNow } from "#view/attention/selection.js";
+import { inSight, layout, roomOfGrid, setZoom, tallest } from "#view/view/layout/sizes.js";
+import { onPhone } from "#view/page/window.js";
+import { summary } from "#view/view/words/summary.js";
+import { drawText, placeText } from "#view/view/layout/text.js";
 import { toolbar } from "#view/view/toolbar.js";
-import { atRest, briefly, caption, headName, heading, known, mergedText, shows, source } from "#view/view/words.js";
-import { layerOf } from "#view/weights.js";
+import {
+  atRest,
+  briefly,
+  caption,
+  headName,
+  heading,
+  known,
+  mergedText,
+  shows,
+  source,
+} from "#view/view/words/words.js";
+import { layerOf } from "#view/attention/weights.js";
 
 const SCALE = { wide: 230, beside: 30 }; // px of the scale of the colours, and of its canvas beside it
 const SCALE_ON_PHONE = { wide: 92, beside: 8 };

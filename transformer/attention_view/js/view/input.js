@@ -1,19 +1,19 @@
 // Pointer and keyboard on the two pictures of a view.
-import { chooserIn } from "#view/elements.js";
-import { TOP } from "#view/lines.js";
-import { nextHead } from "#view/many.js";
-import { cellUnder } from "#view/matrix.js";
-import { keyboard, moved, pointed, spot } from "#view/pointer.js";
-import { mayLook, span } from "#view/scores.js";
+import { chooserIn } from "#view/page/elements.js";
+import { TOP } from "#view/pictures/lines.js";
+import { nextHead } from "#view/pictures/many.js";
+import { cellUnder } from "#view/pictures/matrix.js";
+import { keyboard, moved, pointed, spot } from "#view/page/pointer.js";
+import { mayLook, span } from "#view/attention/scores.js";
 import { drawMain } from "#view/view/draw.js";
-import { belowHead, headAtSpot } from "#view/view/painting.js";
-import { change, choose, inLines, infoOf, lit, sizesOf, stageNow } from "#view/view/selection.js";
+import { belowHead, headAtSpot } from "#view/view/layout/painting.js";
+import { change, choose, inLines, infoOf, lit, sizesOf, stageNow } from "#view/attention/selection.js";
 import { switchSound } from "#view/view/sound.js";
-import { strongestOf } from "#view/view/summary.js";
+import { strongestOf } from "#view/view/words/summary.js";
 import { comparePair, hasCells, putCursor, putHead, putHover } from "#view/view/readout.js";
-import { visible } from "#view/tokens.js";
-import { moveText, stepText, textSpot } from "#view/view/text.js";
-import { headWords } from "#view/view/words.js";
+import { visible } from "#view/text/tokens.js";
+import { moveText, stepText, textSpot } from "#view/view/layout/text.js";
+import { headWords } from "#view/view/words/words.js";
 
 export function listenToPointer(view) {
   const { canvas, grid, scroller } = view.parts;

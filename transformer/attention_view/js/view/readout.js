@@ -1,17 +1,17 @@
 // What the pointer or the keyboard is on: drawn, and said in the readout.
-import { say } from "#view/elements.js";
-import { sharedText, windowText } from "#view/names.js";
-import { figure, numberSpoken, partOfOne, plain, weightText } from "#view/numbers.js";
-import { same } from "#view/pointer.js";
-import { rowText } from "#view/rows.js";
-import { mayLook, score } from "#view/scores.js";
-import { placed, spoken } from "#view/tokens.js";
+import { say } from "#view/page/elements.js";
+import { sharedText, windowText } from "#view/text/names.js";
+import { figure, numberSpoken, partOfOne, plain, weightText } from "#view/text/numbers.js";
+import { same } from "#view/page/pointer.js";
+import { rowText } from "#view/pictures/rows.js";
+import { mayLook, score } from "#view/attention/scores.js";
+import { placed, spoken } from "#view/text/tokens.js";
 import { drawGrid, drawMain } from "#view/view/draw.js";
-import { orderText } from "#view/view/ordering.js";
-import { change, inLines, infoOf, lit, sizesOf, stageNow } from "#view/view/selection.js";
+import { orderText } from "#view/view/layout/ordering.js";
+import { change, inLines, infoOf, lit, sizesOf, stageNow } from "#view/attention/selection.js";
 import { sound } from "#view/view/sound.js";
-import { atRest, headWords } from "#view/view/words.js";
-import { cellValue } from "#view/weights.js";
+import { atRest, headWords } from "#view/view/words/words.js";
+import { cellValue } from "#view/attention/weights.js";
 
 // Whether there is a matrix for the pointer to be on.
 export const hasCells = (view) => !inLines(view) && view.made && stageNow(view).values;

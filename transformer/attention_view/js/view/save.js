@@ -1,11 +1,11 @@
 // Files to keep: the picture, as pixels or as lines and areas, and the numbers.
-import { openText } from "#view/checks.js";
-import { say } from "#view/elements.js";
-import { PNGS } from "#view/figures/png.js";
-import { linesHeight, paintLines } from "#view/lines.js";
-import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
-import { fileName } from "#view/names.js";
-import { Pdf } from "#view/pdf.js";
+import { openText } from "#view/attention/checks.js";
+import { say } from "#view/page/elements.js";
+import { PNGS } from "#view/export/figures/png.js";
+import { linesHeight, paintLines } from "#view/pictures/lines.js";
+import { matrixLayout, paintLegend, paintMatrix } from "#view/pictures/matrix.js";
+import { fileName } from "#view/text/names.js";
+import { Pdf } from "#view/drawing/pdf.js";
 import {
   CAPTION_LINE,
   PNG_ENTRIES,
@@ -16,14 +16,14 @@ import {
   pagePng,
   paintCaption,
   pngFile,
-} from "#view/picture_kit.js";
-import { keyNames, rowNames } from "#view/rows.js";
-import { missingText } from "#view/stages.js";
-import { Vector } from "#view/svg.js";
-import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
-import { inLines, inModel, infoOf, lit, stageNow } from "#view/view/selection.js";
-import { caption, headName, layerName } from "#view/view/words.js";
-import { layerOf } from "#view/weights.js";
+} from "#view/export/picture_files.js";
+import { keyNames, rowNames } from "#view/pictures/rows.js";
+import { missingText } from "#view/attention/stages.js";
+import { Vector } from "#view/drawing/svg.js";
+import { gridOf, matrixOf, paintHeads } from "#view/view/layout/painting.js";
+import { inLines, inModel, infoOf, lit, stageNow } from "#view/attention/selection.js";
+import { caption, headName, layerName } from "#view/view/words/words.js";
+import { layerOf } from "#view/attention/weights.js";
 
 const WIDTH = 720;
 const BELOW = 110; // px

@@ -1,5 +1,5 @@
 // A cell as a tone: the further along its key the higher, the larger its weight the louder.
-import { say } from "#view/elements.js";
+import { say } from "#view/page/elements.js";
 
 const FIRST_KEY = 220; // Hz, of the first key
 const OCTAVES = 2;

@@ -1,17 +1,17 @@
 // The choosers over the picture, and what is about the picture alone under it.
-import { openText } from "#view/checks.js";
-import { chooser, part, rebuilt, segments } from "#view/elements.js";
-import { filmEntries } from "#view/film/keep.js";
-import { FILM_KINDS } from "#view/film/kinds.js";
-import { bareChooser, fileChooser, headChooser, kindChooser, layerChooser } from "#view/picture_kit.js";
-import { take } from "#view/pointer.js";
-import { STAGES, stageName } from "#view/stages.js";
-import { termLabel } from "#view/terms.js";
+import { openText } from "#view/attention/checks.js";
+import { chooser, part, rebuilt, segments } from "#view/page/elements.js";
+import { filmEntries } from "#view/export/film/keep.js";
+import { FILM_KINDS } from "#view/export/film/kinds.js";
+import { bareChooser, fileChooser, headChooser, kindChooser, layerChooser } from "#view/export/picture_files.js";
+import { take } from "#view/page/pointer.js";
+import { STAGES, stageName } from "#view/attention/stages.js";
+import { termLabel } from "#view/page/terms.js";
 import { fileEntries, save } from "#view/view/save.js";
-import { boxed, change, inLines, inModel, infoOf, showLines, stageNow, unmet } from "#view/view/selection.js";
-import { footHeight, onPhone } from "#view/window.js";
+import { boxed, change, inLines, inModel, infoOf, showLines, stageNow, unmet } from "#view/attention/selection.js";
+import { footHeight, onPhone } from "#view/page/window.js";
 import { switchSound } from "#view/view/sound.js";
-import { caption } from "#view/view/words.js";
+import { caption } from "#view/view/words/words.js";
 
 const BESIDE = 8; // px, between the box of options and what it must not lie under
 

@@ -1,8 +1,8 @@
 // A chart of runs by uPlot: lines of several runs over one axis, marks, a step that is looked at, and figures that the
 // curves may be held against. What it draws stands in `data`; it is made anew only where its lines are others.
 import UPLOT from "../vendor/uplot/uplot.css";
-import { block, dress } from "#view/elements.js";
-import { FONT, SMALL } from "#view/type.js";
+import { block, dress } from "#view/page/elements.js";
+import { FONT, SMALL } from "#view/drawing/type.js";
 import { amount, clock, countOf, logTicks } from "./numbers.js";
 import { NO_POINTS, drawn, extent, firstThat } from "./points.js";
 import { default as uPlot } from "../vendor/uplot/uplot.js";

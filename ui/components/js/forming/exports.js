@@ -1,7 +1,7 @@
 // Files to keep of attention as it forms: the whole picture, every measure of every head at every step, and a film.
-import { text } from "#view/canvas.js";
-import { filmEntries, keepFilm } from "#view/film/keep.js";
-import { FILM_KINDS } from "#view/film/kinds.js";
+import { text } from "#view/drawing/canvas.js";
+import { filmEntries, keepFilm } from "#view/export/film/keep.js";
+import { FILM_KINDS } from "#view/export/film/kinds.js";
 import {
   gridHeight,
   gridOf,
@@ -26,11 +26,20 @@ import {
   tokensOf,
   valued,
 } from "./snapshots.js";
-import { paintGrid } from "#view/grid.js";
-import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
-import { fileName, kindName } from "#view/names.js";
-import { PNG_ENTRIES, ZIP_ENTRY, csvFile, keepAs, keepZip, pagePng, paintCaption, pngFile } from "#view/picture_kit.js";
-import { BODY, DISPLAY, TITLE } from "#view/type.js";
+import { paintGrid } from "#view/pictures/grid.js";
+import { matrixLayout, paintLegend, paintMatrix } from "#view/pictures/matrix.js";
+import { fileName, kindName } from "#view/text/names.js";
+import {
+  PNG_ENTRIES,
+  ZIP_ENTRY,
+  csvFile,
+  keepAs,
+  keepZip,
+  pagePng,
+  paintCaption,
+  pngFile,
+} from "#view/export/picture_files.js";
+import { BODY, DISPLAY, TITLE } from "#view/drawing/type.js";
 
 const WIDTH = 1240; // px
 const HALF = 580;

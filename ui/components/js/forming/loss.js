@@ -1,6 +1,6 @@
 // The loss of a training beside its heads, how much of held-out text is right, and what has become of heads: marks on
 // the curve and a list, of which each leads to its step and its head.
-import { part } from "#view/elements.js";
+import { part } from "#view/page/elements.js";
 import { chartIn, drawChart, lookAt, zoomTo } from "../curves/chart.js";
 import { Column } from "../curves/points.js";
 import { SMOOTH } from "../curves/smoothing.js";

@@ -1,13 +1,13 @@
 // Moving through the snapshots and choosing what is looked at, by choosers, pointer and keyboard. Python is told what
 // is left once one lets go.
-import { takeOver } from "#view/app.js";
-import { chooserIn, say, stillMotion } from "#view/elements.js";
+import { takeOver } from "#view/page/app.js";
+import { chooserIn, say, stillMotion } from "#view/page/elements.js";
 import { drawMatrix, tellCell, tellHead, tellLine } from "./page.js";
 import { measurePlot } from "./pictures.js";
 import { drawnOf, everyHead, indexOf, infoOf, measured, missing, nearestStep, recorded, sizesOf } from "./snapshots.js";
-import { headUnder } from "#view/grid.js";
-import { cellUnder } from "#view/matrix.js";
-import { forLesson, keyboard, moved, pointed, same, spot, take, withModifier } from "#view/pointer.js";
+import { headUnder } from "#view/pictures/grid.js";
+import { cellUnder } from "#view/pictures/matrix.js";
+import { forLesson, keyboard, moved, pointed, same, spot, take, withModifier } from "#view/page/pointer.js";
 
 const PACE = 170; // ms for a snapshot played
 const CALM = 1000; // the same where less motion is asked for

@@ -1,9 +1,9 @@
 // What a page shows as one moves through the snapshots: everything that is drawn, and words for what the pointer or the
 // keyboard is on.
-import { sized, zoomOf } from "#view/canvas.js";
-import { part, say } from "#view/elements.js";
+import { sized, zoomOf } from "#view/drawing/canvas.js";
+import { part, say } from "#view/page/elements.js";
 import { drawLoss } from "./loss.js";
-import { footHeight, onPhone, topOnPage } from "#view/window.js";
+import { footHeight, onPhone, topOnPage } from "#view/page/window.js";
 import { gridHeight, gridOf, matrixOf, measurePlot, overMeasure, underMeasure } from "./pictures.js";
 import {
   drawnOf,
@@ -21,12 +21,12 @@ import {
   valued,
   weightsNow,
 } from "./snapshots.js";
-import { paintGrid } from "#view/grid.js";
-import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
-import { kindName } from "#view/names.js";
-import { plain, thousands } from "#view/numbers.js";
-import { mayLook } from "#view/scores.js";
-import { placed } from "#view/tokens.js";
+import { paintGrid } from "#view/pictures/grid.js";
+import { matrixLayout, paintLegend, paintMatrix } from "#view/pictures/matrix.js";
+import { kindName } from "#view/text/names.js";
+import { plain, thousands } from "#view/text/numbers.js";
+import { mayLook } from "#view/attention/scores.js";
+import { placed } from "#view/text/tokens.js";
 
 const BELOW_IT = 10; // px
 const LOWEST = 470; // px, of a window too low for all of it

@@ -1,6 +1,6 @@
 // The pictures of attention as it forms, on a page or in a file: the timeline of the loss, the grid, one head, and a
 // measure of every head over training steps. The axis of steps is the log of step + 1.
-import { stroke, text } from "#view/canvas.js";
+import { stroke, text } from "#view/drawing/canvas.js";
 import {
   cellsOf,
   drawnOf,
@@ -14,10 +14,10 @@ import {
   valued,
   weightsNow,
 } from "./snapshots.js";
-import { tileHeight, tileWidth } from "#view/grid.js";
-import { paintGuessing, roomForGuessing } from "#view/guess_line.js";
-import { thousands, ticks } from "#view/numbers.js";
-import { SMALL } from "#view/type.js";
+import { tileHeight, tileWidth } from "#view/pictures/grid.js";
+import { paintGuessing, roomForGuessing } from "#view/pictures/guess_line.js";
+import { thousands, ticks } from "#view/text/numbers.js";
+import { SMALL } from "#view/drawing/type.js";
 
 export function timelinePlot({ message, last }, box) {
   return plotOf(box, last, lossRange(message.training, message.validation, message.guessing));

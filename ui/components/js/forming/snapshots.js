@@ -1,5 +1,5 @@
 // The snapshots that have come, and what of them is looked at.
-import { thousands } from "#view/numbers.js";
+import { thousands } from "#view/text/numbers.js";
 
 // Snapshots come once; later messages bring only new ones.
 export function keepSnapshots(view, message) {

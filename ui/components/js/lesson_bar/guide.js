@@ -1,8 +1,8 @@
 // The sign of a tour, beside the part that a stop points at, or in the middle if the page has no such part. The page
 // stays usable, because its use completes the stop.
 import SIGN from "./guide.css";
-import { dress, part, stillMotion } from "#view/elements.js";
-import { headerHeight, mainElement } from "#view/streamlit.js";
+import { dress, part, stillMotion } from "#view/page/elements.js";
+import { headerHeight, mainElement } from "#view/page/streamlit.js";
 import { driver } from "../vendor/driver/driver.js";
 import { remember } from "./actions.js";
 import { partOf } from "./parts.js";

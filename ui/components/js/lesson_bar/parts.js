@@ -1,5 +1,5 @@
 // The parts of a page that a tour can point at, by their names in lessons.
-import { CANDIDATES, keySelector, pageTrees } from "#view/streamlit.js";
+import { CANDIDATES, keySelector, pageTrees } from "#view/page/streamlit.js";
 
 // Selectors for parts without an attribute `data-part`.
 const SELECTORS = {

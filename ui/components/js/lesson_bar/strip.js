@@ -1,8 +1,8 @@
 // The strip of a lesson: the progress, the text, the question, and the buttons.
-import { part } from "#view/elements.js";
-import { readNumber } from "#view/numbers.js";
-import { headerHeight, mainElement } from "#view/streamlit.js";
-import { footHeight, topOnPage } from "#view/window.js";
+import { part } from "#view/page/elements.js";
+import { readNumber } from "#view/text/numbers.js";
+import { headerHeight, mainElement } from "#view/page/streamlit.js";
+import { footHeight, topOnPage } from "#view/page/window.js";
 import { folds, roomState, unfold, unfolded, unfolder } from "../foot.js";
 import { holdPlace } from "../hold_place.js";
 import { answerWith, goTo, leaveLesson } from "./actions.js";

@@ -1,6 +1,6 @@
 // What is asked of a room: what it is at since the last change that was seen, for as long as anybody listens; and what
 // is sent to it. An event that is missed costs nothing: the next answer says all there is.
-import { unpack } from "#view/message.js";
+import { unpack } from "#view/message/message.js";
 
 const PAUSES = [500, 1000, 2000, 4000]; // ms, after answers that did not come
 const SPREAD = 0.5; // of a pause, so that a class does not come back at the same moment

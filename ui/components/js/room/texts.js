@@ -1,7 +1,7 @@
 // Texts on a question, its answers and what they are worth.
-import { kindName } from "#view/names.js";
-import { inPercent, thousands } from "#view/numbers.js";
-import { plainly } from "#view/tokens.js";
+import { kindName } from "#view/text/names.js";
+import { inPercent, thousands } from "#view/text/numbers.js";
+import { plainly } from "#view/text/tokens.js";
 
 export const SURE = ["a guess", "fairly sure", "certain"];
 const FEWEST_SURE = 5; // answers with a confidence, of which anything can be said

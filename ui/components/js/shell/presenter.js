@@ -1,8 +1,8 @@
 // The keys of a presentation, as a presenter's remote sends them: forward, back, a black screen, hide the candidates,
 // leave. Keys that a part of the page has used (the step controls, a canvas) are ignored.
-import { app, on } from "#view/app.js";
-import { FOOT_CHANGED, activeElement, part } from "#view/elements.js";
-import { forLesson, isCovered, take, withModifier } from "#view/pointer.js";
+import { app, on } from "#view/page/app.js";
+import { FOOT_CHANGED, activeElement, part } from "#view/page/elements.js";
+import { forLesson, isCovered, take, withModifier } from "#view/page/pointer.js";
 import {
   CHARTS,
   COMPONENTS,
@@ -12,8 +12,8 @@ import {
   mainBlock,
   mainElement,
   presentedPage,
-} from "#view/streamlit.js";
-import { footHeight, onPhone } from "#view/window.js";
+} from "#view/page/streamlit.js";
+import { footHeight, onPhone } from "#view/page/window.js";
 import { whenDocumentChanges } from "./document_changes.js";
 
 const FORWARD = 1;

@@ -1,7 +1,7 @@
 // Shows the sentence of a term beside it, on hover, focus or tap. Terms are <dfn class="term" data-term="head">, on the
-// page or in a component's own tree (where #view/terms.js makes them).
-import { app } from "#view/app.js";
-import { appElement } from "#view/streamlit.js";
+// page or in a component's own tree (where #view/page/terms.js makes them).
+import { app } from "#view/page/app.js";
+import { appElement } from "#view/page/streamlit.js";
 
 const EDGE = 8; // px
 const BUBBLE = "heads-up-term";

@@ -1,7 +1,7 @@
 // What if: a menu of changes to the model at the cell or the head that is pressed with the right button, held with a
 // finger, or asked about with the menu key. A picture says what is under a pointer by `pressed` on its canvas
 // (view/input.js): {view, at(event), now(), beside(target)}, of which a target is {pair, alone, head, first, title}.
-import { part } from "#view/elements.js";
+import { part } from "#view/page/elements.js";
 
 const LONG_MS = 500;
 const STILL = 8; // px that a finger may move

@@ -1,6 +1,6 @@
 // Whether what was typed into a cell is right: a number between the least and the largest answer that counts.
 
-import { readNumber } from "#view/numbers.js";
+import { readNumber } from "#view/text/numbers.js";
 
 const INFINITE = /^[-−–](inf|infinity|∞)$/i;
 
