@@ -35,7 +35,7 @@ help:
 	@echo 'make test-faults   real faults: kills at random moments, full disks, too little memory, the largest presets,'
 	@echo '                   and half an hour of twenty visitors; an hour and more; ends after 180'
 	@echo 'make test-all      all of these, one after another'
-	@echo 'make lint    style, types, import rules, and whether documents, accepted files and marks are right; 2½ minutes'
+	@echo 'make lint    style, types, import rules, and whether documents, accepted files and marks are right; 1½ minutes'
 	@echo 'make audit   known vulnerabilities of all that is installed, where the package index has such data'
 	@echo 'make requirements  pin in requirements.txt what pyproject.toml asks for; UPGRADE=--upgrade takes the newest'
 	@echo 'make release   the sdist and the wheel in dist/, tried in an environment of their own: the notebook, every page;'

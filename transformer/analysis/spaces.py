@@ -6,7 +6,7 @@ N vectors of D numbers, H heads, V vocabulary.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
 import torch
 from torch import Tensor
@@ -19,6 +19,9 @@ from transformer.inference.run import run_ids
 from transformer.model.attention import Scoring, repeat_for_queries, score
 from transformer.model.sites import ROWS, Place, find_place
 from transformer.settings.config import Kind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Side = Literal["src", "tgt"]
 Watch = Callable[[int, int], None]  # done, of
@@ -182,6 +185,12 @@ def pca(vectors: Tensor) -> Projection:
 _ONE_AT_A_TIME = Lock()  # numba's own threads end the process if two threads use them at once
 
 
+class _Untyped(Protocol):
+    """What is used of a UMAP: to infer what its untyped methods return takes Pyright half a minute."""
+
+    def fit_transform(self, vectors: "NDArray", /) -> "NDArray": ...
+
+
 def umap(vectors: Tensor, seed: int) -> Tensor:
     """The points (N, 2) at which UMAP places vectors (N, D), by the cosine of what is left without the mean and 15
     neighbours of each. McInnes et al. 2018. The same seed gives the same points. Raises ValueError where umap-learn is
@@ -198,8 +207,9 @@ def umap(vectors: Tensor, seed: int) -> Tensor:
     numba.config.THREADING_LAYER = "workqueue"  # pyright: ignore[reportPrivateImportUsage, reportAttributeAccessIssue]
     vectors = vectors.float()
     with _ONE_AT_A_TIME:
-        points = UMAP(n_neighbors=min(NEAR, len(vectors) - 1), metric="cosine", random_state=seed, n_jobs=1,
-                      ).fit_transform((vectors - vectors.mean(0)).numpy())
+        found = cast("_Untyped", UMAP(n_neighbors=min(NEAR, len(vectors) - 1), metric="cosine", random_state=seed,
+                                      n_jobs=1))
+        points = found.fit_transform((vectors - vectors.mean(0)).numpy())
     return torch.from_numpy(points).float()
 
 

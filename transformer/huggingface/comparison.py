@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from transformer.huggingface.folder import Refused, read_json
 from transformer.model.attention import AttentionOutput
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from transformers.modeling_utils import PreTrainedModel  # from transformers itself it takes Pyright half a minute
 
 CLASSES = {  # of the transformers package, by the part of a model that was imported
     "text": "AutoModelForCausalLM", "translation": "AutoModelForSeq2SeqLM", "masked": "AutoModelForMaskedLM",
@@ -49,9 +50,7 @@ def compare(folder: Path, source: str | Path) -> dict[str, object]:
 def open_theirs(ckpt: Checkpoint, source: str | Path) -> "PreTrainedModel":
     """The same weights as a model of the transformers package: from safetensors alone, and without code that came with
     them."""
-    import transformers
-
-    chosen = getattr(transformers, CLASSES[ckpt.config.head or ckpt.config.task])
+    chosen = getattr(import_module("transformers"), CLASSES[ckpt.config.head or ckpt.config.task])
     family, alibi = ckpt.meta.get("family"), ckpt.config.positions == "alibi"
     # eager Falcon adds ALiBi twice, once in the mask; the other way is right, and says nothing of weights
     way = "sdpa" if family == "falcon" and alibi else "eager"

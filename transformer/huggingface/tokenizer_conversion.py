@@ -5,6 +5,7 @@ say how text is cut: no code that comes with a folder, no class that is not a to
 """
 
 from collections.abc import Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import copyfile
@@ -45,7 +46,7 @@ def convert(folder: Path, settings: Mapping[str, object], model_type: str) -> tu
         with TemporaryDirectory() as place:
             _copy(folder, Path(place), settings, model_type)
             with refuse_panics():
-                from transformers import AutoTokenizer
+                from transformers.models.auto.tokenization_auto import AutoTokenizer
 
                 loaded = AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=False)
                 if not hasattr(loaded, "backend_tokenizer"):
@@ -59,12 +60,12 @@ def convert(folder: Path, settings: Mapping[str, object], model_type: str) -> tu
 
 def _runs(named: str) -> bool:
     """Whether the name says nothing, or is a tokenizer of transformers that the tokenizers package runs."""
-    import transformers
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
     name = named.removesuffix("Fast")
     if name in ("PreTrainedTokenizer", "BloomTokenizer") or not name.isidentifier():
         return name.isidentifier()
+    transformers = import_module("transformers")  # to read all that it imports takes Pyright half a minute
     tokenizer_class = getattr(transformers, name, None) or getattr(transformers, f"{name}Fast", None)
     return isinstance(tokenizer_class, type) and issubclass(tokenizer_class, TokenizersBackend)
 

@@ -148,15 +148,17 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
     """
     config, model, device = ckpt.config, ckpt.model, src.device
     max_steps = min(max_steps, config.max_len)
-    sentences = live = [_Sentence(place) for place in range(len(src))]
-    memory_mask = padding_mask(src, config.pad_id).repeat_interleave(beam, dim=0)  # (B * beam, 1, 1, S)
+    sentences = [_Sentence(place) for place in range(len(src))]
+    # What one step hands to the next has its type written out: to infer them of each other takes Pyright a minute.
+    live: list[_Sentence] = sentences
+    memory_mask: Tensor = padding_mask(src, config.pad_id).repeat_interleave(beam, dim=0)  # (B * beam, 1, 1, S)
     lengths = tuple((src != config.pad_id).sum(1).tolist())
     begun = torch.full((len(src), 1), config.start_id, device=device)
     taps = changes.of_batch(Batch(src, begun, lengths, (1,) * len(src))) if changes else NO_TAPS
-    memory = [KeysValues(*(x.repeat_interleave(beam, dim=0) for x in kv))
-              for kv in model.project_memory(model.encode(src, taps=taps).x, taps=taps)]
-    tokens = begun.repeat_interleave(beam, dim=0)  # a block of `beam` rows a live sentence
-    totals = torch.full((len(src), beam), float("-inf"), device=device)
+    memory: list[KeysValues] = [KeysValues(*(x.repeat_interleave(beam, dim=0) for x in kv))
+                                for kv in model.project_memory(model.encode(src, taps=taps).x, taps=taps)]
+    tokens: Tensor = begun.repeat_interleave(beam, dim=0)  # a block of `beam` rows a live sentence
+    totals: Tensor = torch.full((len(src), beam), float("-inf"), device=device)
     totals[:, 0] = 0.0  # all beams start the same; only one may go on
     past: list[Cache] | None = None
     for length in range(1, max_steps + 1):
@@ -171,7 +173,9 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
                                past=past, taps=taps)
         log_probabilities = model.project(decoded.x[:, -1]).log_softmax(dim=-1).unflatten(0, (len(live), beam))
         log_probabilities = choosable(log_probabilities, config, read=length)
-        last, going, rows = length == max_steps, [], []
+        last = length == max_steps
+        going: list[_Sentence] = []
+        rows: list[int] = []
         for block, (sentence, ways) in enumerate(zip(live, _likeliest(totals, log_probabilities), strict=True)):
             read = tokens[block * beam:(block + 1) * beam, 1:]
             judged = sentence.choose(ways, read, length=length, ends=config.ends, last=last, alpha=length_penalty)
@@ -182,7 +186,8 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
                 rows += [block * beam + way.beam for way in sentence.kept]
         if not going:
             break
-        index, kept = torch.tensor(rows, device=device), [way for sentence in going for way in sentence.kept]
+        index = torch.tensor(rows, device=device)
+        kept: list[Considered] = [way for sentence in going for way in sentence.kept]
         if len(going) < len(live):
             memory, memory_mask = [KeysValues(*(x[index] for x in kv)) for kv in memory], memory_mask[index]
         past = past or [Cache(layer.memory) for layer in decoded.attention]
