@@ -1,8 +1,10 @@
 """Translate, as somebody with a keyboard and a mouse meets it."""
 
+import io
 from urllib.parse import quote_plus, urlencode
 
 import numpy as np
+import orjson
 import pytest
 from playwright.sync_api import expect
 
@@ -13,7 +15,7 @@ from transformer.settings.config import KINDS
 from ui.figures import head_label, plain_label
 from ui.page.plain_text import end_of
 
-from .conftest import at_step, bars, chips, choose, numbers, on_tile, picture, reached, settle, shows, wait_until
+from .conftest import at_step, bars, chips, choose, numbers, on_tile, picture, reached, saved, settle, shows, wait_until
 
 PAGE, TEXT = "translate", "She is not as tall as her brother."
 
@@ -199,6 +201,25 @@ def test_a_link_is_copied_and_where_that_fails_to_be_copied_by_hand(open_transla
     assert field.evaluate("field => field.selectionEnd - field.selectionStart") == len(page.url)
     field.blur()
     expect(field).to_have_count(0)
+
+
+def test_a_file_is_of_the_step_on_the_screen_and_a_box_opens_and_closes_below_it(page, open_translate, path):
+    """Closed, what is below the picture is not drawn again with a step."""
+    open_translate()
+    page.keyboard.press("ArrowRight")
+    shows(page, path[1])
+    with np.load(io.BytesIO(saved(page, page.get_by_role("button", name="Save the numbers").click)[1])) as numbers:
+        assert orjson.loads(str(numbers["about"]))["output"] == path[1].output
+        assert numbers["decoder_weights"].shape[-1] == 2
+    for name, there in (("Positions", "dimensions to draw"), ("All numbers", "Weights of")):
+        page.get_by_role("button", name=name, exact=True).click()
+        settle(page)
+        expect(page.get_by_text(there, exact=False).first).to_be_visible()
+    page.get_by_role("button", name="All numbers", exact=True).click()
+    settle(page)
+    expect(page.get_by_role("button", name="Save the numbers")).to_have_count(1)
+    page.keyboard.press("ArrowRight")
+    shows(page, path[2])
 
 
 @pytest.mark.own_visitor  # whose browser has no scripts yet
