@@ -9,7 +9,7 @@ import streamlit as st
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding_tree import DecodingTree
 from transformer.inference.sampling_settings import SETTINGS, SamplingSetting
-from ui.components.attention_view import selection_fields
+from ui.components.attention_view import Selected
 from ui.page.link import (
     Field,
     apart,
@@ -42,7 +42,7 @@ def step_fields(*, example: str, temperature: float = 0.0, **selection: Any) -> 
     return {
         "text": text(example), "choices": quiet(choices_field()),
         **sampling,
-        "step": apart(whole(None, 0, LAST_STEP)), **selection_fields(**selection), **what_if.FIELDS}
+        "step": apart(whole(None, 0, LAST_STEP)), **Selected.fields(**selection), **what_if.FIELDS}
 
 
 def sampling_field(setting: SamplingSetting) -> Field:

@@ -21,7 +21,7 @@ from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.changed import Changes
 from transformer.inference.decoding import Sampling, Step
 from transformer.inference.decoding_tree import FORESEEN, Choice, DecodingTree, Progress, begin, go
-from ui.components.attention_view import SELECTION, move_of, show_step_view, steps_of
+from ui.components.attention_view import Selected, move_of, show_step_view, steps_of
 from ui.figures import head_label, part_of_one, spoken_label
 from ui.page.link import end_page
 from ui.page.plain_text import end_of, say_error
@@ -208,9 +208,8 @@ def _progress_of(page: str) -> _Move | None:
 def show_what_if(page: str, decoding: DecodingTree[Step]) -> None:
     """What can be changed in the model, what is, and where it is the text as it is beside the changed one."""
     step = decoding.step
-    wanted = {name: st.session_state.get(f"{page}_{name}") for name in SELECTION}
     with st.container(key=f"{page}_whatif_box"):
-        what_if.offer(page, step, in_range(wanted, step, newest=True)[0])
+        what_if.offer(page, step, in_range(Selected(page).selection, step, newest=True)[0])
         if step.change:
             sampling = sampling_of(page)
             before = _opened(step.ckpt, step.text, {"step": None, "choices": decoding.branch.choices}, sampling,

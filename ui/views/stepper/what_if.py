@@ -27,7 +27,7 @@ from transformer.model.sites import label
 from transformer.settings.config import KINDS, Kind
 from transformer.text.word_pieces import labelled
 from ui import figures
-from ui.components.attention_view import change_selection
+from ui.components.attention_view import Selected
 from ui.page.link import Field, apart
 from ui.page.plain_text import say_error
 from ui.page.what_if_words import CELL, HEAD
@@ -114,7 +114,7 @@ def take(page: str, asked: Mapping[str, Any]) -> None:
     pair}, of which the pair is as it is drawn."""
     does, kind = asked.get("does"), asked.get("kind")
     if does == "more":  # the menu with all that there is, of what was pressed
-        change_selection(page, kind=kind, layer=asked["layer"], head=asked["head"], of="head", pair=asked.get("pair"))
+        Selected(page).change(kind=kind, layer=asked["layer"], head=asked["head"], of="head", pair=asked.get("pair"))
         st.session_state[f"{page}_whatif"] = True
     elif isinstance(does, str) and does in DOES and kind in KINDS:
         layer, head, query, key = (asked[name] for name in ("layer", "head", "query", "key"))
