@@ -89,7 +89,7 @@ def open_learned() -> None:
 
 dark = st.context.theme.type == "dark"
 if (arrival := arrive_at(PAGE, FIELDS)) is not None:
-    st.session_state[f"{PAGE}_change"] = arrival["change"]
+    what_if.WhatIf(PAGE).change = arrival["change"]
 about = selected(PAGE)
 if about and st.session_state[f"{PAGE}_show"] != "toy":
     st.session_state[f"{PAGE}_show"] = learned_by(about)

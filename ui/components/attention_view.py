@@ -57,9 +57,9 @@ class Selected(PageState):
 
     @selection.setter
     def selection(self, selection: Selection) -> None:
-        self.change(**vars(selection))
+        self.select(**vars(selection))
 
-    def change(self, **parts: object) -> None:
+    def select(self, **parts: object) -> None:
         """Select something else; parts that are not given stay, but for the pair of tokens."""
         for name, value in {"pair": None, **parts}.items():
             Kept[object](None, name=name).put(self.page, value)

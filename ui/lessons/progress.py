@@ -117,7 +117,7 @@ def open_page(progress: LessonProgress, page: str) -> None:
         return
     progress.moved, progress.unjudged = False, None
     stop = progress.stop
-    Selected(stop.page).change()  # an earlier click on a cell is no answer
+    Selected(stop.page).select()  # an earlier click on a cell is no answer
     presents = presenting(page) or PRESENT.items() <= current_address().items()
     go_to(stop.page, {**stop.params, **(PRESENT if presents else {}), **progress.address})
 

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import streamlit as st
-
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding_tree import DecodingTree
 from transformer.inference.sampling_settings import SETTINGS, SamplingSetting
@@ -57,7 +55,7 @@ def arrive(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
     arrival = arrive_at(page, fields)
     if arrival is not None:
         forget_decoding(page)
-        st.session_state[f"{page}_change"] = arrival["change"]
+        what_if.WhatIf(page).change = arrival["change"]
     return arrival
 
 
