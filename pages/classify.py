@@ -7,7 +7,7 @@ from transformer.checkpoints.openings import Example
 from transformer.text.corpus_catalogue import CLASSES, sources_of
 from ui.choices.checkpoint import choose_checkpoint, selected
 from ui.choices.text_box import as_learned, place_of_line, show_unlike
-from ui.components.attention_view import selection_fields
+from ui.components.attention_view import Selected
 from ui.figures import markdown_text
 from ui.page.link import Field, arrive_at, choice, end_page, leave_at, text
 from ui.page.presentation import show_title
@@ -30,11 +30,11 @@ def one_of_its_classes() -> Field:
 
 FIELDS = {
     "show": choice("speakers", list(VIEWS)), "text": Field(None, str, lambda value: value or None, long=True),
-    "second": text(""), "class": one_of_its_classes(), **selection_fields(), **what_if.FIELDS,
+    "second": text(""), "class": one_of_its_classes(), **Selected.fields(), **what_if.FIELDS,
     "toy_run": Field("", lambda value: value[:40]),
     "toy_positive": text(POSITIVE), "toy_negative": text(NEGATIVE),
     "toy_text": text(POSITIVE), "toy_class": one_of_its_classes(),
-    **selection_fields("toy_"),
+    **Selected.fields("toy_"),
 }
 
 
@@ -89,7 +89,7 @@ def open_learned() -> None:
 
 dark = st.context.theme.type == "dark"
 if (arrival := arrive_at(PAGE, FIELDS)) is not None:
-    st.session_state[f"{PAGE}_change"] = arrival["change"]
+    what_if.WhatIf(PAGE).change = arrival["change"]
 about = selected(PAGE)
 if about and st.session_state[f"{PAGE}_show"] != "toy":
     st.session_state[f"{PAGE}_show"] = learned_by(about)

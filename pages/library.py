@@ -7,7 +7,7 @@ import transformer
 from transformer.basics.paths import ROOT, of_name
 from ui.choices.checkpoint import choose_entry, open_entry
 from ui.components.attention_details import explain, offer_files
-from ui.components.attention_view import selection_fields, show_attention
+from ui.components.attention_view import Selected, show_attention
 from ui.figures import plain_table
 from ui.page.link import arrive_at, end_page, leave_at, text
 from ui.page.plain_text import say_error
@@ -17,7 +17,7 @@ from ui.page.text_limits import within
 from ui.views.stepper.examples import fit_example
 
 PAGE, EXAMPLE, LONGEST = "library", "I like red wine.", 120  # characters, so that a picture of all heads stays small
-FIELDS = {"text": text(EXAMPLE), **selection_fields()}
+FIELDS = {"text": text(EXAMPLE), **Selected.fields()}
 # By the last kind of attention of a model. A reader sees the values in braces written out; Python is given them as
 # variables, so that nothing typed becomes code.
 LOAD, STEPS = "ckpt = transformer.load({name})", "*_, step = transformer.steps(ckpt, {text}, max_steps=20)"

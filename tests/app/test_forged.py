@@ -24,7 +24,7 @@ def test_all_heads_drawn_as_lines_stay_all_of_them_in_the_link_too(heads):
     """Of few they are what is drawn where nothing is said; of many that would be the head in focus alone."""
     every = tuple(range(heads))
     assert selected._lit([*every], heads) == (None if heads <= 16 else every)
-    read = attention_view.selection_fields()["lit"].read
+    read = attention_view.Selected.fields()["lit"].read
     assert selected._lit(read(attention_view.selection_param("lit", every)), heads) == (
         None if heads <= 16 else every)
 

@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from tests.labels import labels
+from transformer.attention_view.message_fields import Selection
 from transformer.attention_view.selected import in_range
 from transformer.inference.changed import Changes, parsed
 from ui.components import attention_view
-from ui.components.attention_view import SELECTION
 from ui.figures import markdown_text, some_percent
 from ui.views.stepper import what_if
 from ui.views.stepper.what_if import say
@@ -260,8 +260,7 @@ def test_an_encoder_without_classes_is_changed_too(visit, place):
 
 def test_every_change_is_said_in_one_line(shipped, accepted):
     *_, step = transformer.steps(shipped("translate"), TEXT)
-    wanted = dict.fromkeys(SELECTION) | {"kind": "cross", "layer": 1, "head": 0}
-    assert in_range(wanted, step, newest=True)[0].kind == "cross"
+    assert in_range(Selection("cross", layer=1), step, newest=True)[0].kind == "cross"
     told = [{"how": "cut", "site": "X1H0", "edges": [[5, 2]]}, {"how": "uniform", "site": "X1H0"},
             {"how": "force", "site": "X1H0", "rows": [5], "keys": [3]},
             {"how": "scale", "site": "cross.1.z", "factor": 0}, {"how": "scale", "site": "X1H0", "factor": 1.5},

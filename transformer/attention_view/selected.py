@@ -1,6 +1,5 @@
 """The selection brought into the range of what there is, and the part of a source that is then drawn."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,21 +15,20 @@ from transformer.settings.config import Kind
 MOST = 999_999  # that a number of a selection is
 
 
-def in_range(wanted: Mapping[str, object], source: AttentionSource, *,
-             newest: bool) -> tuple[Selection, AttentionSource]:
-    """What can be selected of what is asked for, by the names of `Selection`'s fields, and the part of the source that
-    is drawn. Lists of numbers are read as a link writes them too. newest: of a long text the end is drawn."""
+def in_range(wanted: Selection, source: AttentionSource, *, newest: bool) -> tuple[Selection, AttentionSource]:
+    """What can be selected of what is wanted, and the part of the source that is drawn. What is wanted comes from
+    outside: any part of it may be missing, or a text as a link writes it. newest: of a long text the end is drawn."""
     if not isinstance(source, Step | Reading):  # of whose tokens it is not known which are words, or special
-        wanted = {**wanted, "tokens": EXACT if wanted.get("tokens") == EXACT else None, "special": None}
-    kind = wanted["kind"] if wanted["kind"] in source.kinds else source.kinds[-1]
+        wanted = replace(wanted, tokens=EXACT if wanted.tokens == EXACT else None, special=None)
+    kind = wanted.kind if wanted.kind in source.kinds else source.kinds[-1]
     layers, heads = shape(source, kind)
     sizes = _sizes(source, kind)
-    layer, head = min(_number(wanted["layer"]), layers - 1), min(_number(wanted["head"]), heads - 1)
-    selection = Selection(kind, layer, head, pair=None, **settled(wanted, rolls=rolls(source, kind)),
-                          start=_pair(wanted["start"], sizes), lit=_lit(wanted["lit"], heads),
-                          feature=None if wanted.get("feature") is None else _number(wanted["feature"]))
+    layer, head = min(_number(wanted.layer), layers - 1), min(_number(wanted.head), heads - 1)
+    selection = Selection(kind, layer, head, pair=None, **settled(vars(wanted), rolls=rolls(source, kind)),
+                          start=_pair(wanted.start, sizes), lit=_lit(wanted.lit, heads),
+                          feature=None if wanted.feature is None else _number(wanted.feature))
     drawn = window(source, selection.start, last=newest)
-    return replace(selection, pair=_pair(wanted["pair"], _sizes(drawn, kind))), drawn
+    return replace(selection, pair=_pair(wanted.pair, _sizes(drawn, kind))), drawn
 
 
 def in_words(source: AttentionSource, selection: Selection) -> tuple[AttentionSource, Selection]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import anywidget
@@ -182,7 +182,7 @@ class View(Page, anywidget.AnyWidget):
     # What is drawn.
 
     def _in_range(self, asked: Selection) -> tuple[Selection, AttentionSource]:
-        return in_range(asdict(asked), self._drawn, newest=self._tree is not None)
+        return in_range(asked, self._drawn, newest=self._tree is not None)
 
     @contextmanager
     def _drawn_once(self) -> Iterator[None]:

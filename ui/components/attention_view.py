@@ -30,8 +30,9 @@ from ui.components.scripts import component
 from ui.page.link import Field
 from ui.page.presentation import presenting
 from ui.page.room_sharing import WALL, keep_picture, leading
+from ui.state.page_state import Kept, PageState, kept
 
-SELECTION = tuple(field.name for field in fields(Selection))
+_NAMES = tuple(field.name for field in fields(Selection))
 LONGEST = 400            # characters of a part of the selection in a link
 WHOLE_PAGE = 3_000_000   # weights that an offline page holds in full
 STEPPING = ("steps", "films", "plays", "changes")  # of a step view, for those who step
@@ -46,24 +47,58 @@ _step_view = component("step_view", JS / "step_view" / "step_view.js", BONES)
 _attention_view = component("attention_view", JS / "view" / "view.js", '<div class="attention-view"></div>')
 
 
-def selection_fields(prefix: str = "", **first: Any) -> dict[str, Field]:
-    """The selection as fields of a link; first: those that begin with other values than elsewhere."""
-    return {f"{prefix}{name}": Field(first.get(name), lambda value: value[:LONGEST], partial(selection_param, name))
-            for name in SELECTION}
+class Selected(PageState):
+    """What is selected in the attention view of a page, kept part by part, as a link has it."""
+
+    @property
+    def selection(self) -> Selection:
+        """What is wanted; a part that came from outside is a text, or None, until `in_range` has read it."""
+        return _selection_of(lambda name: Kept(None, name=name).of(self.page))
+
+    @selection.setter
+    def selection(self, selection: Selection) -> None:
+        self.select(**vars(selection))
+
+    def select(self, **parts: object) -> None:
+        """Select something else; parts that are not given stay, but for the pair of tokens."""
+        for name, value in {"pair": None, **parts}.items():
+            Kept[object](None, name=name).put(self.page, value)
+
+    @staticmethod
+    def fields(prefix: str = "", **first: Any) -> dict[str, Field]:
+        """The selection as fields of a link; first: those that begin with other values than elsewhere."""
+        return {f"{prefix}{name}": Field(first.get(name), lambda value: value[:LONGEST], partial(selection_param, name))
+                for name in _NAMES}
 
 
-def change_selection(page: str, **parts: object) -> None:
-    """Select something else; parts that are not given stay, but for the pair of tokens."""
-    for name, value in {"pair": None, **parts}.items():
-        st.session_state[f"{page}_{name}"] = value
+def _selection_of(part: Callable[[str], Any]) -> Selection:
+    return Selection(**{name: part(name) for name in _NAMES})
+
+
+class EncoderOnly(UserDict[Stack, Carried]):
+    """Keeps the encoder's part, which is the same at each step; the decoder's has a copy of all keys and values."""
+
+    def __setitem__(self, stack: Stack, part: Carried) -> None:
+        if stack == "encoder":
+            super().__setitem__(stack, part)
+
+
+class Drawn(Selected):
+    """What is kept of the attention view and the step view."""
+
+    selection_answered = Kept(0)  # the number of the last message with a selection
+    pooled: Kept[dict[str, Pooled]] = kept(dict)
+    carried = kept(EncoderOnly)  # of the whole model, from one step to the next
+    film = Kept(False)  # it is asked for
+    decodings, opened = Kept(0), Kept(0)  # how many texts have been opened, and at which step the last one
+    answered = Kept(0)  # the number of the last move
 
 
 def _selection_in_range(page: str, source: AttentionSource, *, newest: bool) -> tuple[Selection, AttentionSource]:
     """The selection, brought into the range of what there is and kept so, and the part of the source that is drawn."""
-    wanted = {name: st.session_state.get(f"{page}_{name}") for name in SELECTION}
-    selection, drawn = in_range(wanted, source, newest=newest)
-    change_selection(page, **{name: getattr(selection, name) for name in SELECTION})
-    return selection, drawn
+    state = Selected(page)
+    state.selection, drawn = in_range(state.selection, source, newest=newest)
+    return state.selection, drawn
 
 
 def selection_param(name: str, value: Any) -> str | None:
@@ -105,15 +140,15 @@ def show_step_view(page: str, source: AttentionSource, step_view: StepView, *, d
     if describe:
         step_view = replace(step_view, said=describe(selection, head))
     filmed = tip if tip is not None and cells_of(tip) <= WHOLE_PAGE else None
-    wants_film = state.pop(f"{page}_film", False)
+    wants_film = Drawn.film.pop(page)
     film = whole(filmed, selection, path=path_of(filmed, sampling)) if filmed is not None and wants_film else None
-    step_view = replace(step_view, hide=bool(state.get(f"{page}_hide")), films=filmed is not None,
+    step_view = replace(step_view, hide=bool(Drawn(page).hide), films=filmed is not None,
                         changes=on_change is not None)
     if state.get(WALL):  # on which nobody steps
         step_view = replace(step_view, steps=None, plays=0, films=False, changes=False)
     key = _key(page)
     _step_view(key=key, on_move_change=lambda: None, on_selection_change=partial(_take_selection, page, key),
-               on_film_change=partial(state.update, {f"{page}_film": True}),
+               on_film_change=partial(Drawn.film.put, page, True),
                on_choose_change=partial(_take_choice, key, {"nth": on_class, "branch": on_branch}),
                on_what_if_change=partial(_take_change, key, on_change),
                data=_message(page, source, selection, head, dark=dark, newest=newest, coming=coming,
@@ -131,34 +166,21 @@ def _message(page: str, source: AttentionSource, selection: Selection, head: Hea
              coming: Sequence[tuple[str, str]] = (), more: Mapping[str, np.ndarray] | None = None,
              **header: Any) -> bytes:
     """What the script draws. coming and more: as `live` takes them; header: more fields of the header."""
-    state = st.session_state
+    state = Drawn(page)
     coming = coming if selection.tokens != "words" and selection.special == "shown" else ()
     merged, selection = in_words(source, selection)
     drawn = window(merged, selection.start, last=newest)
     head = head if merged is source else head_of(drawn, selection)
-    before: dict[str, Pooled] = state.setdefault(f"{page}_pooled", {})
+    before = state.pooled
     pooled = before[selection.kind] = Pooled.of(merged, selection.kind, before.get(selection.kind))
     ends = newest and at_end(drawn, selection.kind)  # the newest query is among those drawn
     if leading():
         keep_picture(page, small(drawn, selection, pooled, head, newest=ends, coming=coming, **_for_room(header)),
                      header.get("step_view", {}).get("said", ""))
-    of_model, arrays = model_message(drawn, selection, pooled=before, before=carried_of(page))
+    of_model, arrays = model_message(drawn, selection, pooled=before, before=state.carried)
     return live(drawn, selection, pooled, head=head, dark=dark, newest=ends, large=presenting(page), coming=coming,
-                answered=state.get(f"{page}_selection_answered", 0), more={**(more or {}), **arrays}, **of_model,
+                answered=state.selection_answered, more={**(more or {}), **arrays}, **of_model,
                 **header)
-
-
-class EncoderOnly(UserDict[Stack, Carried]):
-    """Keeps the encoder's part, which is the same at each step; the decoder's has a copy of all keys and values."""
-
-    def __setitem__(self, stack: Stack, part: Carried) -> None:
-        if stack == "encoder":
-            super().__setitem__(stack, part)
-
-
-def carried_of(page: str) -> EncoderOnly:
-    """What is kept of the picture of the whole model from one step to the next."""
-    return st.session_state.setdefault(f"{page}_carried", EncoderOnly())
 
 
 def _for_room(header: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,10 +203,9 @@ def cells_of(source: AttentionSource) -> int:
 def steps_of(page: str, *, index: int, last: int | None, going: bool = False) -> Steps:
     """What the step controls are sent. opened: the step at which the text opened; going: the decoding is still on its
     way to where a press led."""
-    state = st.session_state
-    return {"page": page, "index": index, "last": last, "decoding": state[f"{page}_decodings"],
-            "opened": state[f"{page}_opened"], "answered": state.get(f"{page}_answered", 0), "farthest": FARTHEST,
-            "going": going}
+    state = Drawn(page)
+    return {"page": page, "index": index, "last": last, "decoding": state.decodings, "opened": state.opened,
+            "answered": state.answered, "farthest": FARTHEST, "going": going}
 
 
 def move_of(page: str) -> dict | None:
@@ -221,8 +242,8 @@ def _take_selection(page: str, key: str) -> None:
     selection = state[key].selection
     if not _are_counts(selection, "number"):
         return
-    change_selection(page, **{name: selection.get(name) for name in SELECTION})
-    state[f"{page}_selection_answered"] = selection["number"]
+    drawn = Drawn(page)
+    drawn.selection, drawn.selection_answered = _selection_of(selection.get), selection["number"]
     state[CELL_CHOSEN] = selection.get("pair") is not None and state.get(CELL_ASKED) == page
 
 

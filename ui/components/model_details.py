@@ -21,7 +21,7 @@ from transformer.basics.formatting import how_many
 from transformer.inference.decoding import Step
 from transformer.inference.reading import Reading
 from ui import figures
-from ui.components.attention_view import carried_of
+from ui.components.attention_view import Drawn
 from ui.page.plain_text import say_error
 
 NORM, ADDED, EFFECT, WEIGHT = "length after it", "length added", "direct effect", "largest weight"
@@ -36,7 +36,7 @@ def show_model_numbers(page: str, source: AttentionSource, selection: Selection,
         return
     drawn = window(source, selection.start, last=isinstance(source, Step))
     try:
-        numbers = model_numbers(drawn, selection, carried_of(page))
+        numbers = model_numbers(drawn, selection, Drawn(page).carried)
         if selection.level in ("cell", "number"):
             _show_products(source, selection, _pair(source, selection, drawn, numbers))
     except ValueError as error:
@@ -74,7 +74,7 @@ def _row(source: Step | Reading, one: PartNumbers,
 def _caption(page: str, source: Step | Reading, selection: Selection, numbers: ModelNumbers, origin: str) -> str:
     """What the numbers are of, and what is left out."""
     axis = source.axes("encoder" if numbers.stack == "encoder" else "decoder")[0]
-    hidden = bool(st.session_state.get(f"{page}_hide"))  # what comes next is to be guessed
+    hidden = bool(Drawn(page).hide)  # what comes next is to be guessed
     effect_of = "the hidden token" if hidden else f"“{numbers.effect_of}”, {numbers.logit or 0:.4f}"
     token, effect = figures.plain_label(axis[numbers.position]), f" of {effect_of}" * bool(numbers.effect_of)
     words = [f"The vector of “{token}” (token {numbers.position}) on its way through the model: its length after each "

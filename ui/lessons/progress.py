@@ -11,13 +11,14 @@ from transformer.lessons.grading import is_number
 from transformer.lessons.lesson import Lesson, Stop
 from transformer.rooms.questions import of_stop
 from transformer.rooms.room import ANSWER
-from ui.components.attention_view import CELL_ASKED
+from ui.components.attention_view import CELL_ASKED, Selected
 from ui.lessons.catalogue import find
 from ui.lessons.stop_links import open_stop
 from ui.page.link import PRESENT, add_to_addresses, came_through_history, current_address, go_to
 from ui.page.presentation import LESSON as STATE
 from ui.page.presentation import present, presenting
 from ui.page.room_sharing import QUESTION, STOP, leading, store
+from ui.state.page_state import PageState
 from ui.state.work_queue import heavy
 
 RESULTS, VISITED = "lesson_results", "lesson_visited"
@@ -116,7 +117,7 @@ def open_page(progress: LessonProgress, page: str) -> None:
         return
     progress.moved, progress.unjudged = False, None
     stop = progress.stop
-    st.session_state[f"{stop.page}_pair"] = None  # an earlier click on a cell is no answer
+    Selected(stop.page).select()  # an earlier click on a cell is no answer
     presents = presenting(page) or PRESENT.items() <= current_address().items()
     go_to(stop.page, {**stop.params, **(PRESENT if presents else {}), **progress.address})
 
@@ -178,10 +179,11 @@ def _fits(progress: LessonProgress, at: int, reply: object) -> bool:
 
 def take_cell(progress: LessonProgress, page: str) -> None:
     """Takes a click on a cell, in the row of the question, as the answer."""
-    stop, state = progress.stop, st.session_state
+    stop = progress.stop
     if not (stop.question and stop.question.kind == "cell") or page != stop.page or progress.at in progress.answers:
         return
-    pair = state.get(f"{page}_pair")
+    wanted = Selected(page).selection
+    pair = wanted.pair
     if room_is_asked():
         progress.unjudged = pair
     if pair is None or pair == progress.unjudged:
@@ -189,7 +191,7 @@ def take_cell(progress: LessonProgress, page: str) -> None:
     answer = finding(progress).answer
     if not isinstance(answer, Cell) or not isinstance(pair, list | tuple) or len(pair) != 2 or progress.moved:
         return
-    visible = tuple(state.get(f"{page}_{name}") for name in ("kind", "layer", "head"))
+    visible = wanted.kind, wanted.layer, wanted.head
     is_asked = visible == (answer.kind, answer.layer, answer.head) and pair[0] == answer.query
     if is_asked and 0 <= pair[1] < len(answer.keys):
         progress.answers[progress.at] = int(pair[1])
@@ -208,11 +210,11 @@ def cover(progress: LessonProgress) -> None:
         uncover()
     if covers and progress.hidden is None and finding(progress).answer is not None:
         progress.hidden = progress.stop.page
-        st.session_state[f"{progress.hidden}_hide"] = True
+        PageState(progress.hidden).hide = True
 
 
 def uncover() -> None:
     progress = lesson_progress()
     if progress is not None and progress.hidden:
-        st.session_state[f"{progress.hidden}_hide"] = False
+        PageState(progress.hidden).hide = False
         progress.hidden = None

@@ -23,7 +23,8 @@ def fields_of(page: str) -> Mapping[str, Field]:
     tree = ast.parse((ROOT / EVERY_PAGE[page].script).read_text("utf-8"))
     named: list[ast.stmt] = [node for node in tree.body if isinstance(
         node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef) or (
-        isinstance(node, ast.Assign) and all(_constant(target) for target in node.targets))]
+        isinstance(node, ast.Assign) and all(_constant(target) for target in node.targets)) or (
+        isinstance(node, ast.AnnAssign) and _constant(node.target))]
     names: dict[str, Any] = {"__name__": f"fields of {page}"}
     exec(compile(ast.Module(named, []), EVERY_PAGE[page].script, "exec"), names)
     return names.get("FIELDS", {})

@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ui import figures
 from ui.figures.frame import Finished
+from ui.state.page_state import PageState
 
 STYLE = (Path(__file__).parent / "presentation.css").read_text("utf-8")
 PART, SMALLEST, PHONE = 1 / 30, 13, 700  # size of type by height of the window; px of the smallest type; px of width
@@ -22,17 +23,17 @@ PROJECTOR = 1280, 720  # px, until the browser has sent the size of its window
 
 def presenting(page: str) -> bool:
     """Whether this page is being presented."""
-    return bool(st.session_state.get(f"{page}_presenting"))
+    return bool(PageState(page).presenting)
 
 
 def turn_hide(page: str) -> None:
     """Hides the candidates of a page, or shows them again."""
-    st.session_state[f"{page}_hide"] = not st.session_state.get(f"{page}_hide")
+    PageState(page).hide = not PageState(page).hide
 
 
 def present(page: str, on: bool) -> None:
     """Starts or ends the presentation of a page."""
-    st.session_state[f"{page}_presenting"] = on
+    PageState(page).presenting = on
 
 
 def show_title(page: str, title: str, extra: Callable[[], None] | None = None) -> None:

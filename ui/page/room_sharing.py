@@ -16,6 +16,7 @@ from transformer.rooms.store import Store
 from ui.access import visitors
 from ui.page.pages import HOME, PAGES
 from ui.page.presentation import presenting
+from ui.state.page_state import PageState
 
 # In session state: the id of this tab; the picture that was drawn; what was published last; the room whose wall this
 # is; the question of a lesson's stop, and its title.
@@ -78,7 +79,7 @@ def share(page: str, params: Mapping[str, str], *, shown_on: str | None = None) 
     view = {"page": page, "params": params, "title": about.title, "said": sentence,
             "place": f"step {params['step'].replace('-', ' ')}" if params.get("step") else "",
             "asked": st.session_state.get(QUESTION), "stop": st.session_state.get(STOP),
-            "hide": bool(st.session_state.get(f"{shown_on}_hide"))}
+            "hide": bool(PageState(shown_on).hide)}
     stamp = room.id, orjson.dumps(view), hash(picture)
     if st.session_state.get(PUBLISHED) != stamp:
         try:

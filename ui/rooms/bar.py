@@ -19,6 +19,7 @@ from ui.page.presentation import presenting, turn_hide
 from ui.page.room_sharing import FAILS, PUBLISHED, TAB, WALL, led, store
 from ui.rooms import visible_state
 from ui.rooms.server_address import join_address
+from ui.state.page_state import PageState
 
 KEY, LOOKING, WENT = "room_bar", "room_looking", "room_went"
 ROOM = "room"  # the page
@@ -94,7 +95,7 @@ def _draw(place: DeltaGenerator, face: Face, room: Room, page: str) -> None:
              data={"face": face, "code": room.code, "page": page, "presenting": presenting(page),
                    "tab": st.session_state.get(TAB), "leading": room.leader == st.session_state.get(TAB),
                    "join": join_address(), "rev": room.rev,
-                   "hide": bool(st.session_state.get(f"{page}_hide")) if page in HIDING else None,
+                   "hide": bool(PageState(page).hide) if page in HIDING else None,
                    "went": _went(room)})
 
 
@@ -124,7 +125,7 @@ def _lead(page: str, room: Room) -> None:
         state.pop(PUBLISHED, None)  # another tab has published something else since
     question = visible_state.current_question(store(), room)
     if question and question.phase == ANSWER and question.view.get("asked"):  # the answer is seen here as well
-        st.session_state[f"{page}_hide"] = False
+        PageState(page).hide = False
     if room.goto and room.goto["number"] > went and room.leader == tab:
         state[f"{WENT}_{room.id}"] = room.goto["number"]
         _go(room.goto["page"], room.goto["params"])
@@ -147,7 +148,7 @@ def _follow(page: str, room: Room) -> None:
         return
     if view["page"] != page:
         go_to(view["page"])
-    st.session_state[f"{page}_hide"] = view.get("hide", False)
+    PageState(page).hide = view.get("hide", False)
     open_view(page, {**view["params"], **PRESENT})
 
 

@@ -19,7 +19,7 @@ from transformer.text.tokenizer import Piece
 from transformer.text.word_pieces import labelled
 from ui import figures
 from ui.components.attention_details import offer_files, show_details
-from ui.components.attention_view import SELECTION, show_step_view
+from ui.components.attention_view import Selected, show_step_view
 from ui.page.plain_text import say_error
 from ui.state.work_queue import heavy
 from ui.views.stepper import what_if
@@ -73,9 +73,8 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, 
 
 def _show_what_if(prefix: str, reading: Reading, text: str | tuple[str, str]) -> None:
     """What can be changed in the model, what is, and then the classes of the text as it is beside the changed ones."""
-    wanted = {name: st.session_state.get(f"{prefix}_{name}") for name in SELECTION}
     with st.container(key=f"{prefix}_whatif_box"):
-        what_if.offer(prefix, reading, in_range(wanted, reading, newest=False)[0])
+        what_if.offer(prefix, reading, in_range(Selected(prefix).selection, reading, newest=False)[0])
         if reading.change and reading.ckpt.config.n_classes:
             before = attend(reading.ckpt, text)
             for column, name, one in zip(st.columns(2, gap="medium"), ("As it is", "Changed"), (before, reading),

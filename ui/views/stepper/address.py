@@ -4,12 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import streamlit as st
-
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.decoding_tree import DecodingTree
 from transformer.inference.sampling_settings import SETTINGS, SamplingSetting
-from ui.components.attention_view import selection_fields
+from ui.components.attention_view import Selected
 from ui.page.link import (
     Field,
     apart,
@@ -42,7 +40,7 @@ def step_fields(*, example: str, temperature: float = 0.0, **selection: Any) -> 
     return {
         "text": text(example), "choices": quiet(choices_field()),
         **sampling,
-        "step": apart(whole(None, 0, LAST_STEP)), **selection_fields(**selection), **what_if.FIELDS}
+        "step": apart(whole(None, 0, LAST_STEP)), **Selected.fields(**selection), **what_if.FIELDS}
 
 
 def sampling_field(setting: SamplingSetting) -> Field:
@@ -57,7 +55,7 @@ def arrive(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
     arrival = arrive_at(page, fields)
     if arrival is not None:
         forget_decoding(page)
-        st.session_state[f"{page}_change"] = arrival["change"]
+        what_if.WhatIf(page).change = arrival["change"]
     return arrival
 
 

@@ -21,11 +21,12 @@ from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.inference.changed import Changes
 from transformer.inference.decoding import Sampling, Step
 from transformer.inference.decoding_tree import FORESEEN, Choice, DecodingTree, Progress, begin, go
-from ui.components.attention_view import SELECTION, move_of, show_step_view, steps_of
+from ui.components.attention_view import Drawn, move_of, show_step_view, steps_of
 from ui.figures import head_label, part_of_one, spoken_label
 from ui.page.link import end_page
 from ui.page.plain_text import end_of, say_error
 from ui.state.caches import made_once
+from ui.state.page_state import Kept
 from ui.state.work_queue import heavy
 from ui.views.stepper import what_if
 
@@ -42,25 +43,34 @@ class _Move:
     progress: Progress
 
 
+class Decoded(Drawn):
+    """What is kept of a decoding."""
+
+    decoding: Kept[DecodingTree[Step] | None] = Kept(None)  # the one under way
+    changed_by: Kept[list[dict[str, Any]]] = Kept([])  # the changes that it is made under
+    sampled: Kept[Sampling | None] = Kept(None)  # how its tokens were chosen
+    progress: Kept[_Move | None] = Kept(None)  # None where everything asked for is on the screen
+
+
 def sampling_of(page: str) -> Sampling:
     """What the sampling widgets are set to; they stand further down the page."""
-    return Sampling.of({field.name: st.session_state.get(f"{page}_{field.name}") for field in fields(Sampling)})
+    return Sampling.of({field.name: Kept(None, name=field.name).of(page) for field in fields(Sampling)})
 
 
 def decoding_of(page: str) -> DecodingTree[Step] | None:
     """The decoding under way."""
-    return st.session_state.get(f"{page}_decoding")
+    return Decoded(page).decoding
 
 
 def keep_decoding(page: str, decoding: DecodingTree[Step]) -> DecodingTree[Step]:
     """Make this the decoding under way."""
-    st.session_state[f"{page}_decoding"] = decoding
+    Decoded(page).decoding = decoding
     return decoding
 
 
 def forget_decoding(page: str) -> None:
     """Have `current_decoding` begin another."""
-    st.session_state.pop(f"{page}_decoding", None)
+    Decoded.decoding.pop(page)
 
 
 def current_decoding(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, *,
@@ -96,22 +106,22 @@ def _forget_places_of_another_text(page: str, text: str) -> None:
 def _current(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, *, opening: int | None,
              changes: Changes) -> DecodingTree[Step]:
     """See `current_decoding`. Raises ValueError for a text that cannot be read, and for what changes make of it."""
-    state, sampling = st.session_state, sampling_of(page)
+    state, sampling = Decoded(page), sampling_of(page)
     decoding, move, under = decoding_of(page), move_of(page), what_if.changes_of(page)
     arrival = None if decoding else arrival
     new = False
     if decoding is None or decoding.step.ckpt.id != ckpt.id or decoding.step.text != text:
         new = True
         decoding = _opened(ckpt, text, arrival, sampling, FORESEEN if opening is None else opening, changes)
-        state[f"{page}_decodings"], state[f"{page}_opened"] = state.get(f"{page}_decodings", 0) + 1, decoding.index
-    elif under != state.get(f"{page}_changed_by", []):
+        state.decodings, state.opened = state.decodings + 1, decoding.index
+    elif under != state.changed_by:
         decoding = begin(ckpt, text, sampling=sampling, choices=decoding.branch.choices, index=decoding.index,
                          change=changes)
-    elif sampling != state[f"{page}_sampled"]:
+    elif sampling != state.sampled:
         decoding = decoding.anew(sampling)
-    state[f"{page}_changed_by"] = under
-    progress = None if new or not move else _progress_of(page)
-    if move and not arrival and move["number"] != state.get(f"{page}_answered", 0):
+    state.changed_by = under
+    progress = None if new or not move else Decoded(page).progress
+    if move and not arrival and move["number"] != state.answered:
         # the next portion of the same move begins when this one has been drawn
         if progress is None or progress.number != move["number"]:
             decoding, progress = _moved(page, decoding, move, sampling, progress)
@@ -119,7 +129,7 @@ def _current(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] 
         decoding, progress = decoding if new else decoding.settled(sampling), None
     if opening is None and progress is None:
         decoding = decoding.foreseen(sampling)
-    state[f"{page}_sampled"] = sampling
+    state.sampled = sampling
     _keep(page, decoding, progress, move)
     return decoding
 
@@ -129,13 +139,13 @@ def show_decoding(page: str, decoding: DecodingTree[Step], *, rows: Sequence[Row
     """Draw the step view of a decoding; returns what is selected in it, and the numbers of that head. text: what is
     written so far. brief: with little besides, for a first look; plays: steps that it then takes by itself."""
     branches = [end_of(branch.tip.output) for branch in (decoding.branch, *decoding.others)] if decoding.others else []
-    sampling, hidden = sampling_of(page), bool(st.session_state.get(f"{page}_hide"))
+    sampling, hidden = sampling_of(page), bool(Decoded(page).hide)
     if hidden:
         text, branches = text and _until(decoding.step, text), []
     step_view = StepView(rows=rows, text=text, branches=branches, brief=brief, plays=plays,
                          bars=bars_of(decoding, sampling, brief=brief),
                          steps=steps_of(page, index=decoding.index, last=decoding.last,
-                                        going=_progress_of(page) is not None))
+                                        going=Decoded(page).progress is not None))
     return show_step_view(page, decoding.step, step_view, dark=dark, tip=decoding.branch.tip, sampling=sampling,
                           describe=partial(_describe, decoding, sampling, hidden=hidden),
                           coming=list(zip(decoding.coming, decoding.after, strict=True)),
@@ -146,11 +156,11 @@ def show_decoding(page: str, decoding: DecodingTree[Step], *, rows: Sequence[Row
 def _keep(page: str, decoding: DecodingTree[Step], progress: _Move | None, move: dict | None) -> None:
     """Keep the decoding, then how far a move has come: a run that is cut short between the two goes to the same place
     again."""
-    state = st.session_state
-    keep_decoding(page, decoding)
-    state[f"{page}_progress"] = progress
+    state = Decoded(page)
+    state.decoding = decoding
+    state.progress = progress
     if move and progress is None:
-        state[f"{page}_answered"] = move["number"]
+        state.answered = move["number"]
 
 
 @contextmanager
@@ -200,17 +210,11 @@ def untouched(page: str) -> Step | None:
     return decoding.branch.tip
 
 
-def _progress_of(page: str) -> _Move | None:
-    """How far the move under way has come; None where everything asked for is on the screen."""
-    return st.session_state.get(f"{page}_progress")
-
-
 def show_what_if(page: str, decoding: DecodingTree[Step]) -> None:
     """What can be changed in the model, what is, and where it is the text as it is beside the changed one."""
     step = decoding.step
-    wanted = {name: st.session_state.get(f"{page}_{name}") for name in SELECTION}
     with st.container(key=f"{page}_whatif_box"):
-        what_if.offer(page, step, in_range(wanted, step, newest=True)[0])
+        what_if.offer(page, step, in_range(Decoded(page).selection, step, newest=True)[0])
         if step.change:
             sampling = sampling_of(page)
             before = _opened(step.ckpt, step.text, {"step": None, "choices": decoding.branch.choices}, sampling,
@@ -221,7 +225,7 @@ def show_what_if(page: str, decoding: DecodingTree[Step]) -> None:
 
 def go_on(page: str) -> None:
     """Go on with a long move, once its last portion has been drawn; the last call of a fragment."""
-    decoding, move, progress = decoding_of(page), move_of(page), _progress_of(page)
+    decoding, move, progress = decoding_of(page), move_of(page), Decoded(page).progress
     if decoding is None or move is None or progress is None:
         return
     _keep(page, *_moved(page, decoding, move, sampling_of(page), progress), move)
@@ -234,12 +238,12 @@ def go_on(page: str) -> None:
 def _moved(page: str, decoding: DecodingTree[Step], move: dict, sampling: Sampling,
            under_way: _Move | None) -> tuple[DecodingTree[Step], _Move | None]:
     """Go where a move leads; where that takes long, a portion of it, and how far that is."""
-    state = st.session_state
+    state = Decoded(page)
     # pressed while another text was on the screen: counts from where this one opens
-    other = move["decoding"] not in (None, state[f"{page}_decodings"])
-    origin = move["from"] - state[f"{page}_opened"] if other else 0
+    other = move["decoding"] not in (None, state.decodings)
+    origin = move["from"] - state.opened if other else 0
     progress = Progress() if under_way is None else under_way.progress
-    progress = replace(progress, chosen=max(progress.chosen, state.get(f"{page}_answered", 0)))
+    progress = replace(progress, chosen=max(progress.chosen, state.answered))
     choices = [Choice(one["number"], one["at"] - origin, one["nth"]) for one in move["choices"]]
     decoding, progress = go(decoding, move["index"] - origin, choices, sampling, progress)
     return decoding, None if progress is None else _Move(move["number"], progress)

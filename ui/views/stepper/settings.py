@@ -12,6 +12,7 @@ from ui.choices.about_model import show_about
 from ui.choices.checkpoint import choose_checkpoint
 from ui.choices.text_box import place_of_line
 from ui.page.presentation import offer_present, presenting, show_title
+from ui.state.page_state import Kept
 from ui.views.stepper.examples import example_pills
 
 MOST_NOTCHES = 100  # of a slider; with more, a number is typed
@@ -38,7 +39,7 @@ def show_settings(page: str, title: str, type_text: Callable[[Checkpoint], str],
             example_pills(page, examples_of(ckpt))
         if not presenting(page):
             offer_present(page)
-    if waiting := idle({setting.name: st.session_state.get(f"{page}_{setting.name}") for setting in SETTINGS}):
+    if waiting := idle({setting.name: Kept(None, name=setting.name).of(page) for setting in SETTINGS}):
         messages.caption(SHARED["sampling"]["idle"].format(names=", ".join(setting.label for setting in waiting)))
     return ckpt, text, place_of_line(page)
 
@@ -47,7 +48,7 @@ def _show_sampling(page: str) -> None:
     """A widget for each setting of sampling; those that only matter for sampled tokens wait for a temperature."""
     st.caption(SHARED["sampling"]["reach"])
     for setting in SETTINGS:
-        if setting.sampled and not st.session_state.get(f"{page}_temperature"):
+        if setting.sampled and not Kept(None, name="temperature").of(page):
             continue
         least, most, step = setting.offered
         widget = st.slider if (most - least) / step <= MOST_NOTCHES else st.number_input

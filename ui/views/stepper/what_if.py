@@ -1,7 +1,4 @@
-"""What if: changes to a model while a text is decoded, beside the same text as it is.
-
-The changes are in session state under `<page>_change`, as the plain values that a link and the command line take.
-"""
+"""What if: changes to a model while a text is decoded, beside the same text as it is."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -27,10 +24,11 @@ from transformer.model.sites import label
 from transformer.settings.config import KINDS, Kind
 from transformer.text.word_pieces import labelled
 from ui import figures
-from ui.components.attention_view import change_selection
-from ui.page.link import Field, apart
+from ui.components.attention_view import Selected
+from ui.page.link import Field, address_fields, apart
 from ui.page.plain_text import say_error
 from ui.page.what_if_words import CELL, HEAD
+from ui.state.page_state import Kept
 from ui.state.work_queue import heavy
 
 MOST = 12  # changes at once
@@ -54,19 +52,28 @@ def _read(text: str) -> list[dict[str, Any]]:
     return [change.to_json() for change in parsed(text)][:MOST]
 
 
-FIELDS = {"change": apart(Field([], _read, lambda changes: orjson.dumps(changes).decode() if changes else None))}
+class WhatIf(Selected):
+    """What is kept of the changes."""
+
+    # as the plain values that a link and the command line take
+    change = apart(Field([], _read, lambda changes: orjson.dumps(changes).decode() if changes else None))
+    fitting: Kept[tuple[str, str | tuple[str, str], list[dict[str, Any]], Changes] | None] = Kept(None)
+    whatif = Kept(False)  # the menu is open
+
+
+FIELDS = address_fields(WhatIf)
 
 
 def changes_of(page: str) -> list[dict[str, Any]]:
     """The changes that are made on a page."""
-    return st.session_state.get(f"{page}_change") or []
+    return WhatIf(page).change or []
 
 
 def fitting(page: str, ckpt: Checkpoint, text: str | tuple[str, str]) -> Changes:
     """The changes of a page for a model and a text; those that do not fit the one, or act on nothing of the other, are
     taken off, with a sentence."""
-    state, key = st.session_state, f"{page}_fitting"
-    known = state.get(key)
+    state = WhatIf(page)
+    known = state.fitting
     if known is not None and known[0] == ckpt.id and known[1:3] == (text, changes_of(page)):
         return known[3]  # what they take from elsewhere may have been long in coming
     kept, found, lengths = [], [], _lengths(ckpt, text) if changes_of(page) else []
@@ -82,9 +89,9 @@ def fitting(page: str, ckpt: Checkpoint, text: str | tuple[str, str]) -> Changes
             else:
                 found.append(one)
                 kept.append(plain)
-    state[f"{page}_change"] = kept
-    state[key] = ckpt.id, text, kept, Changes.joined(ckpt, found)
-    return state[key][3]
+    state.change, changes = kept, Changes.joined(ckpt, found)
+    state.fitting = ckpt.id, text, kept, changes
+    return changes
 
 
 def _lengths(ckpt: Checkpoint, text: str | tuple[str, str]) -> list[tuple[int, int]]:
@@ -98,24 +105,24 @@ def _lengths(ckpt: Checkpoint, text: str | tuple[str, str]) -> list[tuple[int, i
 
 def forget_places(page: str) -> None:
     """Takes off the changes that name tokens of a text which is no longer there."""
-    st.session_state[f"{page}_change"] = [
+    WhatIf(page).change = [
         plain for plain in changes_of(page) if not plain.keys() & {"rows", "keys", "edges", "source"}]
 
 
 def _change(page: str, *changes: Change) -> None:
     """Makes changes too, and closes the menu, which stands over what they change."""
-    state = st.session_state
-    state[f"{page}_change"] = [*changes_of(page), *(change.to_json() for change in changes)][-MOST:]
-    state[f"{page}_whatif"] = False
+    state = WhatIf(page)
+    state.change = [*changes_of(page), *(change.to_json() for change in changes)][-MOST:]
+    state.whatif = False
 
 
 def take(page: str, asked: Mapping[str, Any]) -> None:
     """Makes the change that was asked for at a cell or a head, or opens the menu: {does, kind, layer, head, query, key,
     pair}, of which the pair is as it is drawn."""
-    does, kind = asked.get("does"), asked.get("kind")
+    state, does, kind = WhatIf(page), asked.get("does"), asked.get("kind")
     if does == "more":  # the menu with all that there is, of what was pressed
-        change_selection(page, kind=kind, layer=asked["layer"], head=asked["head"], of="head", pair=asked.get("pair"))
-        st.session_state[f"{page}_whatif"] = True
+        state.select(kind=kind, layer=asked["layer"], head=asked["head"], of="head", pair=asked.get("pair"))
+        state.whatif = True
     elif isinstance(does, str) and does in DOES and kind in KINDS:
         layer, head, query, key = (asked[name] for name in ("layer", "head", "query", "key"))
         _change(page, DOES[does](kind, layer, head, query, key))
@@ -125,11 +132,11 @@ def _set_strength(page: str, site: str, key: str) -> None:
     """Puts a knob's value in the place of the one it had."""
     value = st.session_state[key]
     others = [plain for plain in changes_of(page) if (plain["how"], plain["site"]) != ("scale", site)]
-    st.session_state[f"{page}_change"] = others + ([] if value == 1 else [scale(site, value).to_json()])
+    WhatIf(page).change = others + ([] if value == 1 else [scale(site, value).to_json()])
 
 
 def _undo(page: str, at: int | None = None) -> None:
-    st.session_state[f"{page}_change"] = [] if at is None else [
+    WhatIf(page).change = [] if at is None else [
         plain for place, plain in enumerate(changes_of(page)) if place != at]
 
 
@@ -180,7 +187,7 @@ def offer(page: str, step: Step | Reading, selection: Selection) -> None:
     """The button that opens the menu, and the list of what is changed, each with its undo."""
     changed = changes_of(page)
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_whatif_line"):
-        menu = st.popover("What if…", icon=":material/science:", key=f"{page}_whatif", on_change="rerun")
+        menu = st.popover("What if…", icon=":material/science:", key=WhatIf.whatif.key(page), on_change="rerun")
         if menu.open:
             with menu:
                 _menu(page, step, selection)
@@ -266,7 +273,7 @@ def _pair(step: Step | Reading, selection: Selection) -> tuple[int, int] | None:
 def show_both(page: str, before: Sequence[Step], step: Step, path: Sequence[Step], sampling: Sampling) -> None:
     """The text as it is beside the one under changes, the first difference marked, and the candidates of both there,
     or at the step looked at where they have not parted yet. While what comes next is to be guessed, nothing of it."""
-    hidden = bool(st.session_state.get(f"{page}_hide"))
+    hidden = bool(WhatIf(page).hide)
     if hidden:
         before, path = before[:step.index], path[:step.index]
     differs = next((at for at, (one, other) in enumerate(zip(before, path, strict=False)) if one.id != other.id), None)

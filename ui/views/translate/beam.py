@@ -17,6 +17,7 @@ from ui.choices.head import plain_name
 from ui.components.attention_details import source_line
 from ui.page.link import apart, decimal, quiet, whole
 from ui.page.presentation import presenting
+from ui.state.page_state import Kept, PageState
 from ui.state.work_queue import heavy
 from ui.views.stepper.controller import decoding_of, go_to, sampling_of
 
@@ -33,21 +34,30 @@ DRAWN = 40  # steps of the tree at once: a sentence that never ends takes 200, a
 FIELDS = {"beam": apart(whole(None, 1, MOST)), "penalty": apart(quiet(decimal(PENALTY, 0.0, STRONGEST)))}
 
 
+class Beam(PageState):
+    """What is kept of the beam search."""
+
+    beam = Kept(False)  # it is open
+    beam_width, beam_penalty = Kept(WIDTH), Kept(PENALTY)
+    beam_clicks = Kept(0)  # on the tree
+    beam_searched: Kept[Tree | None] = Kept(None)
+
+
 def arrive(page: str, arrival: Mapping[str, Any] | None) -> None:
     """Opens the beam search of an address, on arrival."""
     if arrival is None:
         return
-    state, width = st.session_state, arrival["beam"]
-    state[f"{page}_beam"], state[f"{page}_beam_width"] = width is not None, width or WIDTH
-    state[f"{page}_beam_penalty"] = round(arrival["penalty"], 1)
+    state, width = Beam(page), arrival["beam"]
+    state.beam, state.beam_width = width is not None, width or WIDTH
+    state.beam_penalty = round(arrival["penalty"], 1)
 
 
 def values(page: str) -> dict[str, Any]:
     """The parameters of an open beam search."""
-    state = st.session_state
-    if not state.get(f"{page}_beam"):
+    state = Beam(page)
+    if not state.beam:
         return {}
-    return {"beam": state.get(f"{page}_beam_width", WIDTH), "penalty": state.get(f"{page}_beam_penalty", PENALTY)}
+    return {"beam": state.beam_width, "penalty": state.beam_penalty}
 
 
 def show_beam(page: str, decoding: DecodingTree[Step], selection: Selection, head: Head, *, dark: bool) -> None:
@@ -55,14 +65,14 @@ def show_beam(page: str, decoding: DecodingTree[Step], selection: Selection, hea
     opened."""
     if presenting(page):
         return
-    panel = st.expander("Beam search", key=f"{page}_beam", on_change="rerun", icon=":material/account_tree:")
+    panel = st.expander("Beam search", key=Beam.beam.key(page), on_change="rerun", icon=":material/account_tree:")
     if not panel.open:
         return
     with panel:
         left, right = st.columns(2)
-        width = left.slider("Width", 1, MOST, WIDTH, key=f"{page}_beam_width", persist_state="session",
+        width = left.slider("Width", 1, MOST, WIDTH, key=Beam.beam_width.key(page), persist_state="session",
                             help="How many partial translations are kept at each step; 1 is greedy decoding.")
-        penalty = right.slider("Length penalty", 0.0, STRONGEST, PENALTY, step=0.1, key=f"{page}_beam_penalty",
+        penalty = right.slider("Length penalty", 0.0, STRONGEST, PENALTY, step=0.1, key=Beam.beam_penalty.key(page),
                                persist_state="session",
                                help="Alpha. Totals are divided by ((5 + tokens) / 6)^alpha, so that longer sentences "
                                     "can compete. 0: no penalty.")
@@ -70,7 +80,7 @@ def show_beam(page: str, decoding: DecodingTree[Step], selection: Selection, hea
         source = source_line(decoding.step)
         here = tree.find([*decoding.step.tokens[1:], decoding.step.id])
         place = here.place if here else None
-        chart = f"{page}_beam_tree_{st.session_state.get(f'{page}_beam_clicks', 0)}_{width}_{penalty}"
+        chart = f"{page}_beam_tree_{Beam(page).beam_clicks}_{width}_{penalty}"
         first = max(0, min(decoding.index + 1 - DRAWN // 2, tree.depth - DRAWN))
         nodes = [node for node in tree.nodes if first <= node.depth <= first + DRAWN]
         figure = figures.beam_figure(nodes, here=place, title=f"Beam search, width {width}", source=source,
@@ -120,21 +130,21 @@ def show_beam(page: str, decoding: DecodingTree[Step], selection: Selection, hea
 
 def _searched(page: str, step: Step, width: int, penalty: float) -> Tree:
     """The tree of this text, searched again when the text or the settings change."""
-    tree: Tree | None = st.session_state.get(f"{page}_beam_searched")
+    tree = Beam(page).beam_searched
     if (tree is None or tree.ckpt.id != step.ckpt.id
             or (tree.text, tree.width, tree.length_penalty) != (step.text, width, penalty)):
         with heavy("Searching") as work:
             tree = beam_tree(step.ckpt, step.text, width=width, length_penalty=penalty, watch=work.watch)
-        st.session_state[f"{page}_beam_searched"] = tree
+        Beam(page).beam_searched = tree
     return tree
 
 
 def _clicked(page: str, chart: str) -> None:
-    state = st.session_state
-    place = figures.picked_node(state.get(chart))
-    tree = state.get(f"{page}_beam_searched")
+    state = Beam(page)
+    place = figures.picked_node(st.session_state.get(chart))
+    tree = state.beam_searched
     if place is None or tree is None or decoding_of(page) is None or place >= len(tree.nodes):
         return
     node = tree.nodes[place]
     go_to(page, None if node.parent is None else tree.step(node))
-    state[f"{page}_beam_clicks"] = state.get(f"{page}_beam_clicks", 0) + 1
+    state.beam_clicks += 1

@@ -22,6 +22,7 @@ from ui.page.link import Field, apart, choice
 from ui.page.plain_text import say_error
 from ui.page.presentation import presenting
 from ui.page.text_limits import PASSAGE, taken
+from ui.state.page_state import Kept, PageState
 from ui.state.work_queue import heavy
 from ui.views.stepper.address import choices_field
 from ui.views.stepper.controller import decoding_of, keep_decoding, sampling_of
@@ -35,16 +36,27 @@ FIELDS = {"compare": apart(choice(None, list(WITH))), "compare_text": apart(Fiel
           "compare_choices": replace(choices_field(), default=None)}
 
 
+class Compared(PageState):
+    """What is kept of the comparison."""
+
+    compare = Kept(False)  # it is open
+    compare_with: Kept[str | None] = Kept(None)  # a name of `WITH`
+    compare_text: Kept[str | None] = Kept(None)
+    compare_branch: Kept[int | None] = Kept(None)  # its place among the others
+    compare_arrival: Kept[Mapping[str, Any] | None] = Kept(None)  # the last that was heeded
+    compare_decoding: Kept[tuple[tuple[str, Sampling], DecodingTree[Step]] | None] = Kept(None)  # of the other sentence
+
+
 def open_compared(page: str, decoding: DecodingTree[Step], arrival: Mapping[str, Any] | None) -> DecodingTree[Step]:
     """Opens the comparison of an address, once after an arrival; returns the decoding, with the other branch in
     it."""
-    state = st.session_state
-    if arrival is None or state.get(f"{page}_compare_arrival") is arrival:
+    state = Compared(page)
+    if arrival is None or state.compare_arrival is arrival:
         return decoding
-    state[f"{page}_compare_arrival"] = arrival
+    state.compare_arrival = arrival
     what, choices = arrival["compare"], arrival["compare_choices"]
-    state[f"{page}_compare"], state[f"{page}_compare_with"] = what is not None, what or "sentence"
-    state[f"{page}_compare_text"], state[f"{page}_compare_branch"] = arrival["compare_text"], 0
+    state.compare, state.compare_with = what is not None, what or "sentence"
+    state.compare_text, state.compare_branch = arrival["compare_text"], 0
     if what == "branch" and choices is not None:
         other = begin(decoding.step.ckpt, decoding.step.text, choices=choices, index=decoding.index,
                       sampling=sampling_of(page)).branch
@@ -55,17 +67,17 @@ def open_compared(page: str, decoding: DecodingTree[Step], arrival: Mapping[str,
 
 def values(page: str) -> dict[str, Any]:
     """The parameters of an open comparison."""
-    state = st.session_state
-    if not state.get(f"{page}_compare"):
+    state = Compared(page)
+    if not state.compare:
         return {}
-    what = state.get(f"{page}_compare_with", "sentence")
+    what = state.compare_with or "sentence"
     if what == "sentence":
-        return {"compare": what, "compare_text": state.get(f"{page}_compare_text") or None}
+        return {"compare": what, "compare_text": state.compare_text or None}
     decoding = decoding_of(page)
     if decoding is None or not decoding.others:
         return {"compare": what}
     others = decoding.others
-    branch = others[min(state.get(f"{page}_compare_branch") or 0, len(others) - 1)]
+    branch = others[min(state.compare_branch or 0, len(others) - 1)]
     return {"compare": what, "compare_choices": branch.departures(sampling_of(page))}
 
 
@@ -73,14 +85,14 @@ def show_compare(page: str, selection: Selection, *, dark: bool) -> None:
     """The chosen head at the decoding's step, and at the same step of another sentence or branch."""
     if presenting(page):
         return
-    panel = st.expander("Compare", key=f"{page}_compare", on_change="rerun", icon=":material/compare:")
+    panel = st.expander("Compare", key=Compared.compare.key(page), on_change="rerun", icon=":material/compare:")
     decoding = decoding_of(page)
     if not panel.open or decoding is None:
         return
     with panel:
-        if st.session_state.get(f"{page}_compare_with") not in WITH:
-            st.session_state[f"{page}_compare_with"] = "sentence"
-        what = st.segmented_control("Compare with", list(WITH), key=f"{page}_compare_with", required=True,
+        if Compared(page).compare_with not in WITH:
+            Compared(page).compare_with = "sentence"
+        what = st.segmented_control("Compare with", list(WITH), key=Compared.compare_with.key(page), required=True,
                                     format_func=WITH.__getitem__, persist_state="session")
         other = _other_sentence(page, decoding) if what == "sentence" else _other_branch(page, decoding)
         if other is not None:
@@ -89,15 +101,14 @@ def show_compare(page: str, selection: Selection, *, dark: bool) -> None:
 
 def _other_sentence(page: str, decoding: DecodingTree[Step]) -> Step | None:
     """The same step of the sentence typed here; None, with a message, if it cannot be read."""
-    typed = taken(st.text_input("Second sentence", key=f"{page}_compare_text", persist_state="session",
+    typed = taken(st.text_input("Second sentence", key=Compared.compare_text.key(page), persist_state="session",
                                 placeholder="Type a second sentence and press Enter"), PASSAGE)
     text = as_learned(decoding.step.ckpt, typed, say=True)
     if not text.strip():
         st.info("Type a second sentence to compare the same head on both.")
         return None
-    key, sampling = f"{page}_compare_decoding", sampling_of(page)
-    ckpt = decoding.step.ckpt
-    known: tuple[tuple[str, Sampling], DecodingTree[Step]] | None = st.session_state.get(key)
+    sampling, ckpt = sampling_of(page), decoding.step.ckpt
+    known = Compared(page).compare_decoding
     other = None if known is None or known[0] != (text, sampling) else known[1]
     try:
         if other is None or other.step.ckpt.id != ckpt.id:
@@ -110,7 +121,7 @@ def _other_sentence(page: str, decoding: DecodingTree[Step]) -> Step | None:
     except ValueError as error:
         say_error(error)
         return None
-    st.session_state[key] = (text, sampling), other
+    Compared(page).compare_decoding = (text, sampling), other
     return other.step
 
 
@@ -120,10 +131,9 @@ def _other_branch(page: str, decoding: DecodingTree[Step]) -> Step | None:
         st.info("Only one branch so far. Choose another token (click a candidate or a box of the beam search) to "
                 "compare both paths here.")
         return None
-    key = f"{page}_compare_branch"
-    st.session_state[key] = min(st.session_state.get(key) or 0, len(decoding.others) - 1)
-    at = st.selectbox("Other branch", range(len(decoding.others)), key=key, persist_state="session",
-                      format_func=lambda at: decoding.others[at].tip.output or "(nothing yet)")
+    Compared(page).compare_branch = min(Compared(page).compare_branch or 0, len(decoding.others) - 1)
+    at = st.selectbox("Other branch", range(len(decoding.others)), key=Compared.compare_branch.key(page),
+                      persist_state="session", format_func=lambda at: decoding.others[at].tip.output or "(nothing yet)")
     other = replace(decoding, branch=decoding.others[at], others=()).to(decoding.index, sampling_of(page))
     if other.branch is not decoding.others[at]:
         others = (*decoding.others[:at], other.branch, *decoding.others[at + 1:])
