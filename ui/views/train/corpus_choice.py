@@ -18,7 +18,7 @@ from ui.choices.held_out_corpus import corpus_name
 from ui.figures import markdown_text
 from ui.page.plain_text import say_error
 from ui.page.text_limits import PATH, SEARCH, taken
-from ui.state.page_state import Kept, PageState
+from ui.state.page_state import Kept, PageState, kept
 
 BUILT_IN, UPLOAD, FILE = "Built in", "Upload", "A file on this computer"
 
@@ -26,7 +26,7 @@ BUILT_IN, UPLOAD, FILE = "Built in", "Upload", "A file on this computer"
 class CorpusState(PageState):
     """What is kept of the choice for a task, under its own prefix."""
 
-    corpus_uploads = Kept(0)  # files that were sent
+    corpus_uploads = kept(int)  # files that were sent
     corpus_refused: Kept[str | None] = Kept(None)  # why the last one was not kept
 
 
@@ -100,8 +100,8 @@ def _contents(found: TextCorpus | PairCorpus | LabelledCorpus) -> str:
 
 def _uploaded(prefix: str, form: Form) -> str | None:
     """Show the uploader, or in its place the file that was uploaded until another is wanted; returns its path."""
-    state, kept = CorpusState(prefix), _upload_of(form)
-    path = kept.of(prefix)
+    state, file = CorpusState(prefix), _upload_of(form)
+    path = file.of(prefix)
     if path and Path(path).is_file():
         try:
             require_corpus(path)
@@ -112,7 +112,7 @@ def _uploaded(prefix: str, form: Form) -> str | None:
         with st.container(horizontal=True, vertical_alignment="center"):
             name = f"**{markdown_text(corpus_name(path))}**"
             st.markdown(f"{name} · {markdown_text(contents)}" if contents else name)
-            st.button("Another file", key=f"{prefix}_corpus_other", on_click=kept.put, args=[prefix, None])
+            st.button("Another file", key=f"{prefix}_corpus_other", on_click=file.put, args=[prefix, None])
         return path if contents else None
     # With another number it is a new uploader: so Streamlit forgets the bytes once they are on disk.
     number = state.corpus_uploads
