@@ -18,6 +18,7 @@ from ui.page.presentation import presenting, show_title
 from ui.page.room_sharing import share
 from ui.page.terms import with_terms
 from ui.state.caches import opened
+from ui.state.page_state import PageState, kept
 from ui.views.home.head_in_training import sentence_shown, show_growing
 from ui.views.stepper.address import address_of_step
 from ui.views.stepper.controller import (
@@ -42,16 +43,22 @@ CARD = """.st-key-home_title h1 { white-space: normal; }
 [class*=st-key-home_card_] a::after { content: ""; position: absolute; inset: 0; z-index: 1; }"""
 
 
+class HomeState(PageState):
+    """What is kept of this page."""
+
+    text = kept(lambda: RED)
+
+
 def show_sentence(text: str) -> None:
     """Show a sentence, at its first step."""
-    st.session_state[f"{PAGE}_text"] = text
+    HomeState(PAGE).text = text
     forget_decoding(PAGE)
 
 
 @st.fragment
 def step_through(ckpt: Checkpoint, *, dark: bool) -> None:
     """The example: a sentence, its tokens, the whole model, and what comes next."""
-    decoding = current_decoding(PAGE, ckpt, st.session_state[f"{PAGE}_text"], {"choices": {}, "step": 0}, opening=None)
+    decoding = current_decoding(PAGE, ckpt, HomeState(PAGE).text, {"choices": {}, "step": 0}, opening=None)
     sides = sides_of(ckpt.description.languages)
     rows = [source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)]
     show_decoding(PAGE, decoding, rows=rows, text=None, dark=dark, brief=not presenting(PAGE),
@@ -105,7 +112,6 @@ def show_examples(*, dark: bool) -> None:
 
 arrive_at(PAGE, {})
 dark = st.context.theme.type == "dark"
-st.session_state.setdefault(f"{PAGE}_text", RED)
 for name, value in SELECTION.items():
     st.session_state.setdefault(f"{PAGE}_{name}", value)
 st.html(f"<style>{CARD}</style>")

@@ -10,14 +10,14 @@ from transformer.checkpoints.checkpoint import describe
 from transformer.studies.known_results import BY_NAME, COLOURS, KNOWN, KnownResult, Models, Outcome, Recorded, Verdict
 from ui import figures
 from ui.access import owners
-from ui.page.link import arrive_at, choice, leave_at
+from ui.page.link import address_fields, arrive_at, choice, leave_at
 from ui.page.pages import PAGES
 from ui.page.plain_text import say_error
 from ui.page.presentation import columns, presenting, settings, show_title
 from ui.state.caches import opened, shelf
+from ui.state.page_state import Kept, PageState, kept
 
 PAGE = "known"
-FIELDS = {"result": choice("alignment", list(BY_NAME))}
 QUICK = 5  # seconds; what takes no longer is computed when it is looked at
 ICONS = {"agrees": "check_circle", "does not agree": "cancel", "undecided": "balance",
          "not computed": "radio_button_unchecked"}
@@ -40,6 +40,17 @@ STYLE = """<style>
   .st-key-known_list > :has([kind=primary]) { order: -1; }
 }
 </style>"""
+
+
+class KnownState(PageState):
+    """What is kept of this page."""
+
+    result = choice("alignment", list(BY_NAME))
+    asked: Kept[str | None] = Kept(None)  # the name of one that is to be computed, or "all"
+    failed: Kept[dict[str, Exception]] = kept(dict)  # the name of one -> why it cannot be computed
+
+
+FIELDS = address_fields(KnownState)
 
 
 def key(one: KnownResult) -> tuple:
@@ -81,7 +92,7 @@ def compute(one: KnownResult) -> Outcome | None:
 
 def compute_all(outcomes: Mapping[str, Outcome | Recorded | None]) -> None:
     """Computes one after the other what nobody has computed here; one that fails is said and keeps no other."""
-    failed = st.session_state.setdefault(f"{PAGE}_failed", {})
+    failed = KnownState(PAGE).failed
     for one in KNOWN:
         if not isinstance(outcomes[one.name], Outcome) and one.name not in failed:
             try:
@@ -100,14 +111,10 @@ def mark_of(verdict: Verdict, *, coloured: bool = True) -> str:
     return f":{COLOURS[verdict]}[{icon}]" if coloured else icon
 
 
-def choose(name: str) -> None:
-    st.session_state[f"{PAGE}_result"] = name
-
-
 def ask(name: str) -> None:
     """Have a result computed, or all of them."""
-    st.session_state[f"{PAGE}_asked"] = name
-    st.session_state[f"{PAGE}_failed"] = {}
+    state = KnownState(PAGE)
+    state.asked, state.failed = name, {}
 
 
 def show_list(chosen: KnownResult, outcomes: Mapping[str, Outcome | Recorded | None]) -> None:
@@ -116,7 +123,8 @@ def show_list(chosen: KnownResult, outcomes: Mapping[str, Outcome | Recorded | N
         found = plain(outcomes[one.name])
         mark = mark_of(found.verdict if found else "not computed", coloured=one is not chosen)
         st.button(f"{mark} {one.title} · {one.source}", key=f"{PAGE}_{one.name}",
-                  type="primary" if one is chosen else "secondary", width="stretch", on_click=partial(choose, one.name))
+                  type="primary" if one is chosen else "secondary", width="stretch", on_click=KnownState.result.put,
+                  args=[PAGE, one.name])
 
 
 def show_one(one: KnownResult, outcome: Outcome | Recorded | None) -> None:
@@ -127,7 +135,7 @@ def show_one(one: KnownResult, outcome: Outcome | Recorded | None) -> None:
     source = one.source if presenting(PAGE) else f"[{one.source}]({one.url})"
     st.markdown(f"**Published** ({source}): {figures.markdown_text(one.published)}")
     st.markdown(f"**Counts as agreeing if** {figures.markdown_text(one.agrees_if)}.")
-    asked = st.session_state.get(f"{PAGE}_asked") == one.name or (outcome is None and is_quick(one))
+    asked = KnownState(PAGE).asked == one.name or (outcome is None and is_quick(one))
     if asked and not isinstance(outcome, Outcome) and compute(one):
         st.rerun()  # the list, which has been drawn, says how it came out
     if found is None:
@@ -169,7 +177,7 @@ def show_table(outcomes: Mapping[str, Outcome | Recorded | None]) -> None:
 arrive_at(PAGE, FIELDS)
 st.html(STYLE)
 show_title(PAGE, "Known results")
-one, outcomes = BY_NAME[st.session_state[f"{PAGE}_result"]], {each.name: outcome(each) for each in KNOWN}
+one, outcomes = BY_NAME[KnownState(PAGE).result], {each.name: outcome(each) for each in KNOWN}
 with settings(PAGE), st.container(horizontal=True, vertical_alignment="center"):
     verdicts = [found.verdict if found else "not computed" for found in map(plain, outcomes.values())]
     agree, differ = verdicts.count("agrees"), verdicts.count("does not agree")
@@ -191,6 +199,6 @@ if not presenting(PAGE):
 leave_at(PAGE, FIELDS)
 with right, st.container(key=f"{PAGE}_one"):
     show_one(one, outcomes[one.name])
-if st.session_state.get(f"{PAGE}_asked") == "all":
+if KnownState(PAGE).asked == "all":
     with under_way:
         compute_all(outcomes)

@@ -7,49 +7,40 @@ import streamlit as st
 from transformer.basics.paths import ROOT, home
 from transformer.checkpoints.checkpoint import find as checkpoints
 from transformer.jobs.launch import progress
-from transformer.settings.task import LEARNED
 from transformer.training.runs import find
 from ui.access import owners, visitors
 from ui.access.accounts import account_line
-from ui.page.link import Field, arrive_at, choice, leave_at
+from ui.components.training_screen import FormingState
+from ui.page.link import address_fields, arrive_at, leave_at
 from ui.page.plain_text import say_error
 from ui.page.presentation import presenting, settings, show_title
 from ui.views.train.form import prepare_run, show_form, show_plan
-from ui.views.train.forming import forming_fields, keeps_steps
+from ui.views.train.forming import keeps_steps
 from ui.views.train.overview import show_runs
 from ui.views.train.quick_tasks import show_quick_tasks
 from ui.views.train.run_bar import OTHERS, errors_shown, go_to, show_bar, show_outcome
 from ui.views.train.run_view import find_run, read_run, show_checkpoint, show_run
 from ui.views.train.stored_files import show_stored_files
 from ui.views.train.sweep import show_sweep
+from ui.views.train.train_state import VIEWS, TrainState
 
 PAGE = "train"
-VIEWS = {"watch": "Train", "now": "Train one now", "new": "A new run", "runs": "All runs", "sweep": "A sweep",
-         "server": "Server"}
 SHIPPED, IMPORTED = "checkpoints/", "imports/"  # before their names, which runs may have too
 RECORDED = f"{SHIPPED}translate"  # what is shown while nothing trains
 NEWEST = 12  # runs, among which one that trains is looked for
-
-
-def optional_text(longest: int) -> Field:
-    return Field("", lambda value: value[:longest], lambda value: value or None)
-
-
-FIELDS = {
-    "view": choice("watch", list(VIEWS)), "run": optional_text(80), "task": choice("translation", list(LEARNED)),
-    "preset": optional_text(40), "sweep": optional_text(60), **forming_fields(),
-    "over": Field([], lambda value: value.split(",")[:12], lambda names: ",".join(names) or None)}
+FIELDS = address_fields(TrainState) | address_fields(FormingState)
+ALLOWED = f"{PAGE}_allowed"  # the key of the teacher's switch
 
 
 def let_others_start() -> None:
     with errors_shown(PAGE):
-        owners.allow_starting(st.session_state[f"{PAGE}_allowed"])
+        owners.allow_starting(st.session_state[ALLOWED])
 
 
 def show_account() -> None:
     """Who is signed in, and what the teacher alone decides."""
     if visitors.is_teacher():
-        st.toggle("Others may start runs", owners.starting_allowed(), key=f"{PAGE}_allowed",
+        st.toggle("Others may start runs", owners.starting_allowed(), key=ALLOWED,
                   on_change=let_others_start)
         st.caption("You are signed in as the teacher: you can stop, rename and delete every run.  \n"
                    f"{account_line()}")
@@ -65,14 +56,14 @@ def choose_run() -> list[str]:
     imported = [f"{IMPORTED}{folder.name}" for folder in checkpoints(home() / "imports") if keeps_steps(folder)]
     runs = find(home() / "runs")
     names = [folder.name for folder in runs] + imported + shipped
-    if (name := state[f"{PAGE}_run"]) and name not in names:
+    if (name := state.run) and name not in names:
         say_error(f"There is no run {name}. Choose another, or start one.")
-    if state[f"{PAGE}_run"] not in names:
+    if state.run not in names:
         trains = next((folder.name for folder in runs[:NEWEST] if progress(folder).under_way),
-                      state.get(f"{PAGE}_started"))
+                      state.started)
         wanted = trains if trains in names else RECORDED
-        state[f"{PAGE}_run"] = wanted if wanted in names else names[0]
-        state[f"{PAGE}_plays"] = wanted == RECORDED
+        state.run = wanted if wanted in names else names[0]
+        state.plays = wanted == RECORDED
     return names
 
 
@@ -87,18 +78,18 @@ def ways_on() -> None:
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
-state = st.session_state
-if wanted := state.pop(f"{PAGE}_next_view", None):
-    state[f"{PAGE}_view"] = wanted
+state = TrainState(PAGE)
+if wanted := TrainState.next_view.pop(PAGE):
+    state.view = wanted
 offered = [view for view in VIEWS if view != "server" or owners.allowed("oversee")]
-if state[f"{PAGE}_view"] not in offered:
-    state[f"{PAGE}_view"] = "watch"
-view = state[f"{PAGE}_view"]
+if state.view not in offered:
+    state.view = "watch"
+view = state.view
 prepare_run()
 
 if view == "watch":
     names = choose_run()
-    chosen = state[f"{PAGE}_run"]
+    chosen = state.run
     folder = find_run(chosen)
     run = read_run(folder) if folder else None  # once, so that all of the page is of one moment
 
@@ -126,7 +117,7 @@ else:
     elif view == "runs":
         show_runs(PAGE, dark=dark)
     elif view == "sweep":
-        show_sweep(PAGE, state[f"{PAGE}_sweep"], dark=dark)
+        show_sweep(PAGE, state.sweep, dark=dark)
     elif view == "server":
         show_stored_files(PAGE)
     elif presenting(PAGE):

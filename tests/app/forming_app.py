@@ -4,10 +4,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui.page.link import arrive_at, arriving, leave_at, text
-from ui.views.train.forming import forming_fields, show_forming
+from ui.components.training_screen import FormingState
+from ui.page.link import address_fields, arrive_at, arriving, leave_at, text
+from ui.views.train.forming import show_forming
 
-FIELDS = {"folder": text(""), **forming_fields()}
+FIELDS = {"folder": text(""), **address_fields(FormingState)}
 
 st.set_page_config(layout="wide")
 with arriving():

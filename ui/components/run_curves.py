@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -17,8 +18,10 @@ from ui.components.scripts import HERE, component
 from ui.figures.loss import guessing_label
 from ui.figures.palette import CATEGORICAL
 from ui.state import caches
+from ui.state.page_state import Kept, PageState
 
 MOST_RUNS = 12
+Sent = dict[str, dict[int, dict[str, int]]]  # name of a run -> its generation -> points of each group
 TRAINING_ONLY = {  # settings that change the training loss and not the held-out loss
     "dropout": "dropout", "attention_dropout": "dropout", "output_dropout": "dropout", "word_dropout": "dropout",
     "label_smoothing": "label smoothing", "r_drop": "R-Drop", "distill": "teachers",
@@ -28,31 +31,38 @@ TRAINING_ONLY = {  # settings that change the training loss and not the held-out
 _view = component("run_curves", HERE / "curves" / "run_curves.js", '<div class="run-curves"></div>')
 
 
+class CurvesState(PageState):
+    """What is kept of a picture of curves, under its own prefix."""
+
+    curves: Kept[Any] = Kept(None)  # what its component reports
+    curves_sent: Kept[Sent] = Kept({})  # the points that the browser was sent
+    curves_places: Kept[dict[str, int]] = Kept({})  # the place of each run among the colours
+
+
 def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "nats per token",
                 reference: tuple[float, str] | None = None,
                 on_mark: Callable[[Path, dict[str, object]], None] | None = None) -> None:
     """Draw the curves of up to MOST_RUNS runs, and the loss of guessing at random. The next call sends only new points.
 
-    on_mark: called with the folder and the mark (see `marks_of`) that is clicked. How many points the browser was sent
-    is session state, <prefix>_curves_sent; it asks for all of them if it has less.
+    on_mark: called with the folder and the mark (see `marks_of`) that is clicked. The browser asks for all
+    points if it has less than it was sent.
     """
     header, arrays, sent = curves_message(prefix, folders, unit=unit, reference=reference)
-    _view(key=f"{prefix}_curves", on_missing_change=partial(_send_all, prefix),
+    _view(key=CurvesState.curves.key(prefix), on_missing_change=partial(CurvesState.curves_sent.pop, prefix),
           on_mark_change=partial(_take_mark, prefix, folders, on_mark),
           data=pack(header | {"dark": dark, "chooses": on_mark is not None}, arrays))
-    st.session_state[f"{prefix}_curves_sent"] = sent  # last: a script run that is cut short above has sent nothing
+    CurvesState(prefix).curves_sent = sent  # last: a script run that is cut short above has sent nothing
     st.caption(_explanation(unit, {name for folder in folders for name in _training_only(folder)}))
 
 
 def curves_message(prefix: str, folders: list[Path], *, unit: str = "nats per token",
                    reference: tuple[float, str] | None = None,
-                   ) -> tuple[dict[str, object], dict[str, NDArray], dict[str, dict[int, dict[str, int]]]]:
+                   ) -> tuple[dict[str, object], dict[str, NDArray], Sent]:
     """What the browser needs of the curves of runs: a header, the points that it has not been sent as arrays, and what
-    it has been sent with them, to be kept as <prefix>_curves_sent once it is."""
-    state = st.session_state
-    sent: dict[str, dict[int, dict[str, int]]] = dict(state.get(f"{prefix}_curves_sent", {}))
+    it has been sent with them, to be kept as `CurvesState.curves_sent` once it is."""
+    sent = dict(CurvesState(prefix).curves_sent)
     folders, runs, arrays = folders[:MOST_RUNS], [], {}
-    places = _places(f"{prefix}_curves_places", [folder.name for folder in folders])
+    places = _places(prefix, [folder.name for folder in folders])
     for number, folder in enumerate(folders):
         curves = caches.curves(folder)
         curves.update()
@@ -93,13 +103,14 @@ def _steps(folder: Path) -> int | None:
     return steps if isinstance(steps, int) and steps > 0 else None
 
 
-def _places(key: str, names: list[str]) -> dict[str, int]:
+def _places(prefix: str, names: list[str]) -> dict[str, int]:
     """A place among the colours for each run, which it keeps as long as it is drawn, whichever others come and go."""
-    before = st.session_state.get(key, {})
+    state = CurvesState(prefix)
+    before = state.curves_places
     places = {name: before[name] for name in names if name in before}
     free = iter([place for place in range(len(names) + len(places)) if place not in places.values()])
-    st.session_state[key] = places | {name: next(free) for name in names if name not in places}
-    return st.session_state[key]
+    places = state.curves_places = places | {name: next(free) for name in names if name not in places}
+    return places
 
 
 def _training_only(folder: Path) -> list[str]:
@@ -121,7 +132,7 @@ def _explanation(unit: str, training_only: Collection[str]) -> str:
 
 
 def _take_mark(prefix: str, folders: list[Path], on_mark: Callable[[Path, dict[str, object]], None] | None) -> None:
-    sent = st.session_state[f"{prefix}_curves"].mark
+    sent = CurvesState(prefix).curves.mark
     if on_mark is None or not isinstance(sent, Mapping):
         return
     wanted = [sent.get(name) for name in ("run", "step", "words")]
@@ -130,7 +141,3 @@ def _take_mark(prefix: str, folders: list[Path], on_mark: Callable[[Path, dict[s
             if [folder.name, mark["step"], mark["words"]] == wanted:
                 on_mark(folder, mark)
                 return
-
-
-def _send_all(prefix: str) -> None:
-    st.session_state.pop(f"{prefix}_curves_sent", None)

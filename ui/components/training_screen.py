@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-import streamlit as st
 from numpy.typing import NDArray
 
 from transformer.attention_view.message import pack
@@ -20,15 +19,18 @@ from transformer.basics.formatting import shorten
 from transformer.checkpoints.openings import OPENINGS
 from transformer.jobs import run_files
 from transformer.measures.catalogue import BY_NAME
+from transformer.settings.config import KINDS
 from transformer.settings.quick_tasks import QUICK
 from transformer.text.corpus_catalogue import find_source, published_loss
 from transformer.training.forming import Forming, Pinned
 from transformer.training.record import SAMPLES_FILE
 from transformer.training.runs import guessing_loss
-from ui.components.run_curves import curves_message
+from ui.components.run_curves import CurvesState, curves_message
 from ui.components.scripts import HERE, component
 from ui.figures.loss import guessing_label
+from ui.page.link import Field, choice, optional, whole
 from ui.state import caches
+from ui.state.page_state import Kept, PageState
 
 SPECIAL = ("<s>", "</s>", "<pad>")
 LONGEST_LABEL = 60
@@ -42,7 +44,7 @@ _view = component("training_screen", HERE / "forming" / "training_screen.js",
 
 @dataclass(frozen=True)
 class FormingSelection:
-    """What is looked at, kept in session state under <prefix>_forming_<its fields>."""
+    """What is looked at."""
 
     step: int | None  # None: the newest, and newer ones as they come
     kind: str
@@ -51,25 +53,46 @@ class FormingSelection:
     sentence: int  # counted from 1
 
 
+class FormingState(PageState):
+    """What is kept of a screen: what somebody has chosen of a selection, a parameter of the address each; the text, if
+    it is the visitor's; and what the browser has."""
+
+    forming_step = optional(whole(0, 0, 10 ** 12))
+    forming_kind = optional(choice(None, KINDS))
+    forming_layer = optional(whole(0, 0, 1_000))
+    forming_head = optional(whole(0, 0, 1_000))
+    forming_sentence = optional(whole(0, 0, 1_000))
+    text: Field[str | None] = Field(None, str, lambda value: value or None, long=True)
+    forming: Kept[Any] = Kept(None)  # what its component reports
+    forming_reported: Kept[FormingSelection | None] = Kept(None)  # what the browser shows
+    forming_given = Kept(0)  # selections that were sent to it
+    forming_answered = Kept(0)  # the number of the one that it reported last
+    forming_sent: Kept[dict[str, Any] | None] = Kept(None)  # of: a version; a sentence and a kind -> their steps
+
+
+# a part of a selection -> where it is kept once it is chosen
+CHOSEN: dict[str, Field] = {"step": FormingState.forming_step, "kind": FormingState.forming_kind,
+                            "layer": FormingState.forming_layer, "head": FormingState.forming_head,
+                            "sentence": FormingState.forming_sentence}
+
+
 def draw_screen(prefix: str, folder: Path, forming: Forming | None, *, dark: bool, plays: bool = False,
                 says: str = "", beside: Sequence[Path] = ()) -> None:
     """Draw the training of the run or checkpoint in `folder`. forming: None while nothing is recorded yet; plays: moves
     through all steps once by itself; says: how far it is; beside: other runs, whose curves are drawn with its own."""
-    state = st.session_state
     selection = selection_in_range(prefix, forming, folder) if forming else None
     message, arrays, lower = _forming(prefix, folder, forming, selection) if forming and selection else ({}, {}, set())
-    curves, sent = None, None
+    curves, sent, loss = None, None, f"{prefix}_loss"
     if (folder / "metrics.jsonl").is_file() or beside:
-        key = f"{prefix}_loss"
-        curves, points, sent = curves_message(key, [folder, *beside], reference=published_loss(_corpus(folder)))
+        curves, points, sent = curves_message(loss, [folder, *beside], reference=published_loss(_corpus(folder)))
         arrays |= points
-    _view(key=f"{prefix}_forming", on_selection_change=partial(_take_selection, prefix),
-          on_missing_change=partial(_send_all, prefix),
+    _view(key=FormingState.forming.key(prefix), on_selection_change=partial(_take_selection, prefix),
+          on_missing_change=partial(CurvesState.curves_sent.pop, loss),
           data=pack(message | {"dark": dark, "says": says, "plays": plays, "samples": _samples(folder),
                                "curves": curves}, arrays, lower=lower))
-    state[f"{prefix}_forming_reported"] = selection
+    FormingState(prefix).forming_reported = selection
     if sent is not None:
-        state[f"{prefix}_loss_curves_sent"] = sent  # last: a script run that is cut short above has sent nothing
+        CurvesState(loss).curves_sent = sent  # last: a script run that is cut short above has sent nothing
 
 
 def _corpus(folder: Path) -> object:
@@ -78,19 +101,14 @@ def _corpus(folder: Path) -> object:
     return train.get("corpus") if isinstance(train, dict) else None
 
 
-def _send_all(prefix: str) -> None:
-    st.session_state.pop(f"{prefix}_loss_curves_sent", None)
-
-
 def selection_in_range(prefix: str, forming: Forming, folder: Path) -> FormingSelection:
     """What is looked at: what somebody has chosen, brought into the range of what there is, or else the head of the
     newest event. The step becomes the snapshot up to it."""
-    state = st.session_state
-    wanted = {name: state.get(f"{prefix}_forming_{name}") for name in FormingSelection.__annotations__}
-    step = wanted["step"]
+    state = FormingState(prefix)
+    step, kind, layer, head = state.forming_step, state.forming_kind, state.forming_layer, state.forming_head
+    sentence = state.forming_sentence
     if step is not None:
         step = max((one for one in forming.steps if one <= step), default=forming.steps[0])
-    kind, layer, head, sentence = (wanted[name] for name in ("kind", "layer", "head", "sentence"))
     if kind is None and layer is None and head is None:
         kind, layer, head, its = _telling(forming, folder)
         sentence = sentence or its
@@ -100,8 +118,8 @@ def selection_in_range(prefix: str, forming: Forming, folder: Path) -> FormingSe
         None if step == forming.steps[-1] else step, kind, min(layer or 0, layers - 1), min(head or 0, heads - 1),
         min(max(sentence or 1, 1), len(forming.sentences)))
     for name, value in asdict(selection).items():
-        if wanted[name] is not None:  # what nobody has chosen follows the training
-            state[f"{prefix}_forming_{name}"] = value
+        if CHOSEN[name].of(prefix) is not None:  # what nobody has chosen follows the training
+            CHOSEN[name].put(prefix, value)
     return selection
 
 
@@ -144,15 +162,15 @@ def _forming(prefix: str, folder: Path, forming: Forming, selection: FormingSele
              ) -> tuple[dict[str, object], dict[str, NDArray], set[str]]:
     """What the browser needs of the attention and has not been sent, with its arrays and which of them are lower
     triangles; it asks again for what it finds missing."""
-    state, key, version = st.session_state, (selection.sentence - 1, selection.kind), _version(forming, folder)
+    state, key, version = FormingState(prefix), (selection.sentence - 1, selection.kind), _version(forming, folder)
     name = f"{selection.sentence}/{selection.kind}"
-    if selection != state.get(f"{prefix}_forming_reported"):  # not the reader's doing there: an address, or a range
-        state[f"{prefix}_forming_given"] = state.get(f"{prefix}_forming_given", 0) + 1
-    sent: dict[str, Any] | None = state.get(f"{prefix}_forming_sent")
+    if selection != state.forming_reported:  # not the reader's doing there: an address, or a range
+        state.forming_given += 1
+    sent: dict[str, Any] | None = state.forming_sent
     if sent is None or sent["of"] != version:
-        sent = {"of": version}
+        sent = dict[str, Any](of=version)
     new = [at for at, step in enumerate(forming.steps) if step not in sent.get(name, ())]
-    state[f"{prefix}_forming_sent"] = sent | {name: forming.steps}
+    state.forming_sent = sent | {name: forming.steps}
     first, rows = name not in sent, forming.rows[key]
     arrays = {f"cells/{name}": forming.cells[key][new], f"measures/{name}": forming.measures[key][new]} if new else {}
     sentences = [{"label": sentence_label(one), **one.labels(), "random": one.random} for one in forming.sentences]
@@ -164,7 +182,7 @@ def _forming(prefix: str, folder: Path, forming: Forming, selection: FormingSele
         "heads": forming.heads, "sentences": sentences, "guessing": guessing and [guessing, guessing_label(guessing)],
         "measures": {name: _measures(selection.kind, rows)} if first else {},
         "sent": {name: [forming.steps[at] for at in new]}, "notes": forming.notes, "selection": asdict(selection),
-        "given": state.get(f"{prefix}_forming_given", 0), "answered": state.get(f"{prefix}_forming_answered", 0),
+        "given": state.forming_given, "answered": state.forming_answered,
     }, arrays, {f"cells/{name}"} if selection.kind == "decoder" and new else set()
 
 
@@ -196,7 +214,8 @@ def _is_right(sample: Mapping[str, Any], *, by_rule: bool) -> bool | None:
 
 
 def _take_selection(prefix: str) -> None:
-    state, sent = st.session_state, st.session_state[f"{prefix}_forming"].selection
+    state = FormingState(prefix)
+    sent = state.forming.selection
     if not isinstance(sent, Mapping) or not isinstance(sent.get("number"), int):
         return
     parts: dict[str, Any] = {name: sent.get(name) for name in FormingSelection.__annotations__}
@@ -205,7 +224,7 @@ def _take_selection(prefix: str) -> None:
     if not isinstance(selection.kind, str) or not all(isinstance(one, int) and one >= 0 for one in numbers):
         return
     for name, value in asdict(selection).items():
-        state[f"{prefix}_forming_{name}"] = value
-    state[f"{prefix}_forming_reported"], state[f"{prefix}_forming_answered"] = selection, sent["number"]
+        CHOSEN[name].put(prefix, value)
+    state.forming_reported, state.forming_answered = selection, sent["number"]
     if sent.get("need"):
-        state.pop(f"{prefix}_forming_sent", None)
+        FormingState.forming_sent.pop(prefix)

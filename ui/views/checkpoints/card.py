@@ -31,15 +31,28 @@ from ui.access.owners import without_home
 from ui.choices.head import origin_of
 from ui.choices.held_out_corpus import corpus_name
 from ui.components.run_curves import show_curves
+from ui.page.link import Field, choice, quiet, whole
 from ui.page.pages import PAGES
 from ui.page.plain_text import without_images
 from ui.page.presentation import chart_size, columns, enlarged, settings
 from ui.state.caches import Entry, chart, entries, steps_of
+from ui.state.page_state import PageState
 from ui.views.checkpoints.tokenizer import kind_of
 
+VIEWS = {"card": "Card", "tokenizer": "Tokenizer", "weights": "Weights", "test": "Try it", "compare": "Compare",
+         "add": "Add one"}
 LONGEST_CARD = 200_000  # characters
 LARGEST_ZIP = 200_000_000  # bytes of weights
 PACKING = threading.Lock()  # held while a page is made
+
+
+class CheckpointsState(PageState):
+    """What the views share: the one that is shown, and the head."""
+
+    view = choice("card", list(VIEWS))
+    kind: Field[str | None] = quiet(Field(None))
+    layer = quiet(whole(0, 0, 1_000))
+    head = quiet(whole(0, 0, 1_000))
 
 
 def shape(config: ModelConfig) -> str:

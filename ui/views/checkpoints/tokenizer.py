@@ -6,17 +6,21 @@ from transformer.analysis.tensors import neighbours
 from transformer.checkpoints.checkpoint import Checkpoint
 from ui import figures
 from ui.choices.head import origin
-from ui.page.link import Field, quiet, text, whole
+from ui.page.link import quiet, text, whole
 from ui.page.presentation import columns, settings
 from ui.page.text_limits import SEARCH, taken
+from ui.state.page_state import Kept, PageState
 
 MOST_FOUND, NEIGHBOURS = 60, 12
 EXAMPLES = ["red", "he", "e", "17"]
 
 
-def tokenizer_fields() -> dict[str, Field]:
-    """The address fields of this view."""
-    return {"search": quiet(text("")), "piece": quiet(whole(-1, -1, 10_000_000))}
+class TokenizerState(PageState):
+    """What is kept of this view."""
+
+    search = quiet(text(""))
+    piece = quiet(whole(-1, -1, 10_000_000))
+    piece_example: Kept[str | None] = Kept(None)  # the one that was clicked
 
 
 def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
@@ -35,10 +39,10 @@ def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
     left, right = columns(page, [2, 3], gap="large")
     with left:
         with settings(page, "search"):
-            wanted = taken(st.text_input("Search for a piece or an id", key=f"{page}_search",
+            wanted = taken(st.text_input("Search for a piece or an id", key=TokenizerState.search.key(page),
                                          placeholder="for example the, ␣la or 17"), SEARCH)
-            st.pills("Examples", EXAMPLES, key=f"{page}_piece_example", on_change=_use_example, args=[page],
-                     label_visibility="collapsed")
+            st.pills("Examples", EXAMPLES, key=TokenizerState.piece_example.key(page), on_change=_use_example,
+                     args=[page], label_visibility="collapsed")
         result = _find(page, tokenizer, wanted)
     with right:
         if result is None and not wanted.strip():
@@ -64,16 +68,16 @@ def _sides(ckpt: Checkpoint) -> dict[str, tuple]:
 
 
 def _use_example(page: str) -> None:
-    state = st.session_state
-    if state[f"{page}_piece_example"]:
-        state[f"{page}_search"], state[f"{page}_piece_example"] = state[f"{page}_piece_example"], None
+    state = TokenizerState(page)
+    if state.piece_example:
+        state.search, state.piece_example = state.piece_example, None
 
 
 def _find(page: str, tokenizer, wanted: str) -> int | None:
     """Draws the results of a search and returns the id of the chosen one; None without results."""
-    state = st.session_state
+    state = TokenizerState(page)
     if not wanted.strip():
-        chosen = state[f"{page}_piece"]
+        chosen = state.piece
         return chosen if 0 <= chosen < tokenizer.vocab_size else None
     ids = matches(tokenizer, wanted)
     if not ids:
@@ -82,18 +86,18 @@ def _find(page: str, tokenizer, wanted: str) -> int | None:
                 + (f", and ids go from 0 to {tokenizer.vocab_size - 1:,}. It is encoded as:" if number else
                    ". It is encoded as:"))
         _show_pieces(tokenizer, wanted)
-        state[f"{page}_piece"] = -1
+        state.piece = -1
         return None
     st.caption(f"{len(ids):,} found" + (f", the {MOST_FOUND} shortest here" if len(ids) > MOST_FOUND else ""))
     ids = ids[:MOST_FOUND]
-    if state[f"{page}_piece"] not in ids:
-        state[f"{page}_piece"] = ids[0]
+    if state.piece not in ids:
+        state.piece = ids[0]
     with settings(page, "piece"):
-        st.selectbox("Piece", ids, key=f"{page}_piece",
+        st.selectbox("Piece", ids, key=TokenizerState.piece.key(page),
                      format_func=lambda id: f"{figures.exact_label(tokenizer.piece(id), longest=40)} · {id}")
     st.header("Your text is encoded as", anchor=False)
     _show_pieces(tokenizer, wanted)
-    return state[f"{page}_piece"]
+    return state.piece
 
 
 def matches(tokenizer, wanted: str) -> list[int]:

@@ -10,19 +10,29 @@ from transformer.text.corpus_catalogue import find_source
 from ui import figures
 from ui.choices.head import origin
 from ui.choices.held_out_corpus import corpus_name, corpus_of, readable, say_missing, split_of
-from ui.page.link import Field, optional, quiet, switch, whole
+from ui.page.link import optional, quiet, switch, whole
 from ui.page.pages import stepper_of
 from ui.page.plain_text import say_error
 from ui.page.presentation import settings
+from ui.state.page_state import Kept, PageState
 from ui.state.work_queue import heavy, may_begin
 
 COUNT, LAST_DRAW = 50, 9_999
 
 
-def trial_fields() -> dict[str, Field]:
-    """The address fields of this view."""
-    return {"draw": quiet(whole(0, 0, LAST_DRAW)), "worst": quiet(switch(False)),
-            "row": optional(whole(0, 0, COUNT - 1))}
+class TrialState(PageState):
+    """What is kept of this view."""
+
+    draw = quiet(whole(0, 0, LAST_DRAW))
+    worst = quiet(switch(False))
+    row = optional(whole(0, 0, COUNT - 1))
+    tried: Kept[tuple[tuple, list[Trial]] | None] = Kept(None)  # of which checkpoint, corpus and draw; and its results
+
+
+class TableState(PageState):
+    """What is kept of a table of results, under its own prefix."""
+
+    picked: Kept[list[int]] = Kept([])  # the row that was ticked last
 
 
 def show_trial(page: str, ckpt: Checkpoint) -> None:
@@ -35,13 +45,12 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
         say_missing(ckpt)
         return
     name = names[0]
-    state = st.session_state
     st.caption(figures.markdown_text(_on_what(ckpt, name)))
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{page}_draw_settings"):
-        st.number_input("Sample seed", 0, LAST_DRAW, step=1, key=f"{page}_draw", width=160,
+        st.number_input("Sample seed", 0, LAST_DRAW, step=1, key=TrialState.draw.key(page), width=160,
                         help="Seed for the sample of fifty; the same seed gives the same sample.")
-        st.toggle("Worst first", key=f"{page}_worst", on_change=_from_the_top, args=[page])
-    tried = _tried(page, ckpt, name, state[f"{page}_draw"])
+        st.toggle("Worst first", key=TrialState.worst.key(page), on_change=TrialState.row.put, args=[page, None])
+    tried = _tried(page, ckpt, name, TrialState(page).draw)
     if tried is None:
         return
     _show_all(page, ckpt, name, tried)
@@ -64,7 +73,7 @@ def _on_what(ckpt: Checkpoint, name: str) -> str:
 def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Trial] | None:
     """The results for this draw, made if there are none yet; None, with a message, if that fails."""
     key = (ckpt.id, name, draw)
-    before = st.session_state.get(f"{page}_tried")
+    before = TrialState(page).tried
     if before and before[0] == key:
         return before[1]
     if not may_begin(ckpt, f"{page}_try", key, f"Try it on {COUNT} texts", reads=COUNT):
@@ -76,17 +85,17 @@ def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Trial] | N
     except ValueError as error:
         say_error(error)
         return None
-    st.session_state[f"{page}_tried"] = key, result
+    TrialState(page).tried = key, result
     return result
 
 
 def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Trial]) -> None:
-    state = st.session_state
+    state = TrialState(page)
     order = list(range(len(tried)))
-    if state[f"{page}_worst"]:
+    if state.worst:
         order.sort(key=lambda at: _badness(tried[at]))
     rows = [tried[at] for at in order]
-    key = f"{page}_trial_{ckpt.id}_{state[f'{page}_draw']}_{state[f'{page}_worst']}"
+    key = f"{page}_trial_{ckpt.id}_{state.draw}_{state.worst}"
     with settings(page, "table"):
         event = st.dataframe(_columns(ckpt, rows), hide_index=True, height=420, width="stretch", on_select="rerun",
                              selection_mode="single-row", key=key, column_config={
@@ -95,20 +104,16 @@ def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Trial]) -> Non
                                      ("references", "%d"))})
     st.caption(figures.markdown_text(f"{_said(ckpt, name, tried)} {origin(ckpt)}"))
     picked = event["selection"]["rows"]
-    if picked and state.get(f"{key}_picked") != picked:
-        state[f"{page}_row"] = order[picked[0]]
-    state[f"{key}_picked"] = picked
-    if state[f"{page}_row"] not in order:
-        state[f"{page}_row"] = order[0]
+    if picked and TableState(key).picked != picked:
+        state.row = order[picked[0]]
+    TableState(key).picked = picked
+    if state.row not in order:
+        state.row = order[0]
     with settings(page, "row"):
-        chosen = st.selectbox("Look closer at", order, key=f"{page}_row",
+        chosen = st.selectbox("Look closer at", order, key=TrialState.row.key(page),
                               format_func=lambda at: shorten(" ".join(tried[at].text.split()), 80),
                               help="Or tick a row above; click a heading to sort.")
     _show_one(ckpt, tried[chosen])
-
-
-def _from_the_top(page: str) -> None:
-    st.session_state[f"{page}_row"] = None
 
 
 def _badness(one: Trial) -> float:

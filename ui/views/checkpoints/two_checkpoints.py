@@ -18,7 +18,7 @@ from transformer.settings.task import does
 from transformer.text.sides import sides_of
 from ui import figures
 from ui.choices.checkpoint import open_entry, pick_entry
-from ui.choices.head import head_controls, head_in_range, origin
+from ui.choices.head import HeadState, head_controls, head_in_range, origin
 from ui.choices.held_out_corpus import readable, say_missing
 from ui.choices.text_box import as_learned, example_of, label_of
 from ui.components.head_maps import show_head_maps
@@ -28,6 +28,7 @@ from ui.page.presentation import chart_size, columns, enlarged, settings
 from ui.page.terms import with_terms
 from ui.page.text_limits import ANSWER, LONGEST_TRANSLATION, PASSAGE, taken
 from ui.state.caches import Entry, along_the_way, entries, is_best, steps_of, weight_changes
+from ui.state.page_state import Kept, PageState
 from ui.state.work_queue import heavy
 from ui.views.checkpoints.card import shape
 
@@ -40,11 +41,17 @@ PARTS = {"attention.q_proj": "W_q", "attention.k_proj": "W_k", "attention.v_proj
          "cross.out_proj": "cross W_o", "feed_forward.up": "FF up", "feed_forward.down": "FF down"}
 
 
-def compare_fields() -> dict[str, Field]:
-    """The address fields of this view."""
-    return {"against": quiet(choice("untrained", list(AGAINST))), "other": quiet(Field(None)),
-            "step": quiet(Field(None)),
-            "text": quiet(text("")), "target": quiet(text(""))}
+class CompareState(PageState):
+    """What is kept of this view."""
+
+    against = quiet(choice("untrained", list(AGAINST)))
+    other: Field[str | None] = quiet(Field(None))  # the id of B, where it is another
+    step: Field[str | None] = quiet(Field(None))  # the id of B, where it is an earlier step
+    target = quiet(text(""))
+    text = quiet(text(""))
+    untrained: Kept[tuple[str, Checkpoint] | None] = Kept(None)  # the id of A, and A untrained
+    quality: Kept[tuple[tuple, QualityChange] | None] = Kept(None)  # of which two, and what was measured
+    translated: Kept[tuple[tuple, str] | None] = Kept(None)  # by which checkpoint of which text, and the translation
 
 
 def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
@@ -55,10 +62,10 @@ def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{page}_against_settings"):
         steps = [step for step in steps_of(entry) if (step.about.step or 0) < (entry.about.step or float("inf"))]
         offered = [name for name in AGAINST if steps or name != "step"]
-        if st.session_state[f"{page}_against"] not in offered:
-            st.session_state[f"{page}_against"] = "untrained"
-        against = st.segmented_control("Compare with", offered, format_func=AGAINST.__getitem__, key=f"{page}_against",
-                                       required=True)
+        if CompareState(page).against not in offered:
+            CompareState(page).against = "untrained"
+        against = st.segmented_control("Compare with", offered, format_func=AGAINST.__getitem__,
+                                       key=CompareState.against.key(page), required=True)
         other = (_untrained(page, one) if against == "untrained" else _step(page, steps) if against == "step" else
                  _other(page, entry))
     if other.id == one.id:
@@ -86,28 +93,29 @@ def _step_of(ckpt: Checkpoint) -> str:
 
 def _other(page: str, entry: Entry) -> Checkpoint:
     """Draws the chooser of B, of the same task and by default of the same shape."""
-    if st.session_state.get(f"{page}_other") is None:
+    state = CompareState(page)
+    if state.other is None:
         every = [one.about for one in (*entries(), *filter(is_best, along_the_way())) if one.about]
-        st.session_state[f"{page}_other"] = next((about.id for about in every if about.config == entry.about.config
-                                                  and about.id != entry.about.id), None)
+        state.other = next((about.id for about in every
+                            if about.config == entry.about.config and about.id != entry.about.id), None)
     return open_entry(pick_entry(page, lambda about: about.config.kinds == entry.about.config.kinds, label="B",
                                    name="other", more=is_best))
 
 
 def _step(page: str, steps: list[Entry]) -> Checkpoint:
     """Draws the chooser of a step of the same training as B, by default the first."""
-    by_id, key = {one.about.id: one for one in steps}, f"{page}_step"
-    if st.session_state.get(key) not in by_id:
-        st.session_state[key] = next(iter(by_id))
-    return open_entry(by_id[st.selectbox("B, the step", list(by_id), key=key,
+    by_id, state = {one.about.id: one for one in steps}, CompareState(page)
+    if state.step not in by_id:
+        state.step = next(iter(by_id))
+    return open_entry(by_id[st.selectbox("B, the step", list(by_id), key=CompareState.step.key(page),
                                          format_func=lambda id: f"{by_id[id].about.step or 0:,}")])
 
 
 def _untrained(page: str, one: Checkpoint) -> Checkpoint:
-    key = f"{page}_untrained"
-    known = st.session_state.get(key)
+    state = CompareState(page)
+    known = state.untrained
     if known is None or known[0] != one.id:
-        known = st.session_state[key] = one.id, untrained_twin(one)
+        known = state.untrained = one.id, untrained_twin(one)
     return known[1]
 
 
@@ -164,8 +172,8 @@ def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
     if not names:
         say_missing(one)
         return
-    state, key = st.session_state, (one.id, other.id)
-    known = state.get(f"{page}_quality")
+    state, key = CompareState(page), (one.id, other.id)
+    known = state.quality
     if known is None or known[0] != key:
         with settings(page, "measure"):
             wanted = st.button(f"Measure both on {SENTENCES} held-out sentences", key=f"{page}_measure",
@@ -178,7 +186,7 @@ def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
         except ValueError as error:
             say_error(error)
             return
-        known = state[f"{page}_quality"] = key, result
+        known = state.quality = key, result
     _show_measured(known[1])
 
 
@@ -261,11 +269,11 @@ def _show_attention(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool
 
 def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Reading] | None:
     """The text, read by both with the same target; None, with a message, if one of them cannot."""
-    state, config = st.session_state, one.config
+    config = one.config
     example = example_of(one)
     translates = config.task == "translation"
     with settings(page, "text"):
-        typed = taken(st.text_input(label_of(one), key=f"{page}_text", placeholder=(
+        typed = taken(st.text_input(label_of(one), key=CompareState.text.key(page), placeholder=(
             f"{' '.join(example.split())} (used while this is empty)" if example else
             "Type a sentence and press Enter")), PASSAGE)
     typed = as_learned(one, typed, say=True) if typed.strip() else example
@@ -277,7 +285,7 @@ def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Readi
     try:
         if translates:
             with settings(page, "target"):
-                forced = taken(st.text_input("Translation read by both decoders", key=f"{page}_target",
+                forced = taken(st.text_input("Translation read by both decoders", key=CompareState.target.key(page),
                                              placeholder="A's own translation if empty"), ANSWER)
             target = forced if forced.strip() else _translated(page, one, typed)
             st.text(f"{typed} → {target}")
@@ -288,19 +296,18 @@ def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Readi
     except ValueError as error:
         say_error(error)
         return None
-    state[f"{page}_read"] = typed
     return result
 
 
 def _translated(page: str, ckpt: Checkpoint, typed: str) -> str:
     """The translation by A, made once."""
-    key = ckpt.id, typed
-    known = st.session_state.get(f"{page}_translated")
+    state, key = CompareState(page), (ckpt.id, typed)
+    known = state.translated
     if known is None or known[0] != key:
         most = min(LONGEST_TRANSLATION, ckpt.config.max_len - 1)  # both decoders read the start token too
         with heavy("Translating") as work:
             result = translate(ckpt, [typed], max_steps=most, watch=work.watch)[0]
-        known = st.session_state[f"{page}_translated"] = key, result
+        known = state.translated = key, result
     return known[1]
 
 
@@ -339,8 +346,8 @@ def _show_distances(page: str, far: np.ndarray, kind: str, layer: int, head: int
 
 
 def _pick_head(page: str, pick: dict) -> None:
-    for name in ("layer", "head"):
-        st.session_state[f"{page}_{name}"] = pick[name]
+    state = HeadState(page)
+    state.layer, state.head = pick["layer"], pick["head"]
 
 
 def _show_side_by_side(page: str, read: tuple[Reading, Reading], both: tuple[Checkpoint, Checkpoint], kind: Kind,

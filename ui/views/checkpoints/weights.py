@@ -10,15 +10,18 @@ from ui.choices.head import head_controls, head_in_range, origin
 from ui.page.link import Field, quiet, switch
 from ui.page.presentation import chart_size, columns, enlarged, settings
 from ui.state.caches import chart, circuits, summaries
+from ui.state.page_state import Kept, PageState
 
 MOST_CELLS = 128  # along each side of the picture; in a larger one, a cell stands for several
 MOST_LINES = 16   # heads in one picture of singular values
 
 
-def weights_fields() -> dict[str, Field]:
-    """The address fields of this view."""
-    return {"tensor": Field(None, lambda value: value[:200], lambda value: value or None),
-            "picture": quiet(switch(False))}
+class WeightsState(PageState):
+    """What is kept of this view."""
+
+    tensor: Field[str | None] = Field(None, lambda value: value[:200], lambda value: value or None)
+    picture = quiet(switch(False))
+    tensor_row: Kept[list[int]] = Kept([])  # of the table, the one that was clicked last
 
 
 def show_weights(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
@@ -36,9 +39,9 @@ def show_weights(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
 
 def _table(page: str, kept: list[StoredTensor], result: dict) -> StoredTensor:
     """Draws the table of all tensors and returns the chosen one."""
-    state, names = st.session_state, [tensor.name for tensor in kept]
-    if state[f"{page}_tensor"] not in names:
-        state[f"{page}_tensor"] = max(kept, key=lambda tensor: len(tensor.shape) == 2).name
+    state, names = WeightsState(page), [tensor.name for tensor in kept]
+    if state.tensor not in names:
+        state.tensor = max(kept, key=lambda tensor: len(tensor.shape) == 2).name
     table = {"tensor": names, "shape": [" × ".join(map(str, tensor.shape)) for tensor in kept],
                "stored as": [tensor.dtype for tensor in kept], "elements": [tensor.count for tensor in kept]}
     for name in ("mean", "spread", "norm", "least", "most"):
@@ -50,12 +53,12 @@ def _table(page: str, kept: list[StoredTensor], result: dict) -> StoredTensor:
                              name: st.column_config.NumberColumn(format="%.4g")
                              for name in ("mean", "spread", "norm", "least", "most")}})
     rows = event["selection"]["rows"]
-    if rows and rows != state.get(f"{page}_tensor_row"):
-        state[f"{page}_tensor"] = names[rows[0]]
-    state[f"{page}_tensor_row"] = rows
+    if rows and rows != state.tensor_row:
+        state.tensor = names[rows[0]]
+    state.tensor_row = rows
     st.caption("Spread: standard deviation of the elements. Norm: Frobenius norm. Click a heading to sort, a row to "
                "look inside. Computed in float32.")
-    chosen = st.selectbox("Tensor", names, key=f"{page}_tensor")
+    chosen = st.selectbox("Tensor", names, key=WeightsState.tensor.key(page))
     return kept[names.index(chosen)]
 
 
@@ -72,7 +75,7 @@ def _show_tensor(page: str, ckpt: Checkpoint, tensor: StoredTensor, *, dark: boo
             st.caption(f"{near:.1%} of the elements are within a millionth of 0.")
     with right:
         with settings(page, "picture"):
-            wanted = st.toggle("Show as a picture", key=f"{page}_picture",
+            wanted = st.toggle("Show as a picture", key=WeightsState.picture.key(page),
                                help="The matrix in colour, from negative to positive")
         if not wanted:
             return

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -17,8 +18,21 @@ from ui.choices.held_out_corpus import corpus_name
 from ui.figures import markdown_text
 from ui.page.plain_text import say_error
 from ui.page.text_limits import PATH, SEARCH, taken
+from ui.state.page_state import Kept, PageState, kept
 
 BUILT_IN, UPLOAD, FILE = "Built in", "Upload", "A file on this computer"
+
+
+class CorpusState(PageState):
+    """What is kept of the choice for a task, under its own prefix."""
+
+    corpus_uploads = kept(int)  # files that were sent
+    corpus_refused: Kept[str | None] = Kept(None)  # why the last one was not kept
+
+
+def _upload_of(form: Form) -> Kept[str | None]:
+    """The path of the file of a form that was uploaded."""
+    return Kept[Any](None, name=f"corpus_upload{form.ending}")
 
 
 def choose_corpus(prefix: str, task: str, *, default: str | None = None) -> dict[str, object]:
@@ -86,9 +100,8 @@ def _contents(found: TextCorpus | PairCorpus | LabelledCorpus) -> str:
 
 def _uploaded(prefix: str, form: Form) -> str | None:
     """Show the uploader, or in its place the file that was uploaded until another is wanted; returns its path."""
-    state = st.session_state
-    kept = f"{prefix}_corpus_upload{form.ending}"
-    path = state.get(kept)
+    state, file = CorpusState(prefix), _upload_of(form)
+    path = file.of(prefix)
     if path and Path(path).is_file():
         try:
             require_corpus(path)
@@ -99,31 +112,31 @@ def _uploaded(prefix: str, form: Form) -> str | None:
         with st.container(horizontal=True, vertical_alignment="center"):
             name = f"**{markdown_text(corpus_name(path))}**"
             st.markdown(f"{name} · {markdown_text(contents)}" if contents else name)
-            st.button("Another file", key=f"{prefix}_corpus_other", on_click=state.pop, args=[kept, None])
+            st.button("Another file", key=f"{prefix}_corpus_other", on_click=file.put, args=[prefix, None])
         return path if contents else None
     # With another number it is a new uploader: so Streamlit forgets the bytes once they are on disk.
-    number = state.setdefault(f"{prefix}_corpus_uploads", 0)
+    number = state.corpus_uploads
     st.file_uploader(f"A {form.ending} file with {form.holds}", type=[form.ending[1:]],
                      max_upload_size=LARGEST_FILE // 10**6, key=f"{prefix}_corpus_file_{number}",
                      on_change=_keep, args=[prefix, form, number],
                      disabled=not allowed("upload"))
-    if refused := state.get(f"{prefix}_corpus_refused"):
+    if refused := state.corpus_refused:
         say_error(f"It cannot be learned from: {refused}")
     return None
 
 
 def _keep(prefix: str, form: Form, number: int) -> None:
-    state = st.session_state
-    upload = state.get(f"{prefix}_corpus_file_{number}")
-    state[f"{prefix}_corpus_refused"] = None
+    state = CorpusState(prefix)
+    upload = st.session_state.get(f"{prefix}_corpus_file_{number}")
+    state.corpus_refused = None
     if upload is None:
         return
     try:
         require("upload")
-        state[f"{prefix}_corpus_upload{form.ending}"] = str(keep_upload(upload.name, upload.getvalue(), form).resolve())
+        _upload_of(form).put(prefix, str(keep_upload(upload.name, upload.getvalue(), form).resolve()))
     except (ValueError, OSError) as error:
-        state[f"{prefix}_corpus_refused"] = str(error)
-    state[f"{prefix}_corpus_uploads"] = number + 1
+        state.corpus_refused = str(error)
+    state.corpus_uploads = number + 1
 
 
 def _typed(prefix: str, form: Form) -> str | None:
@@ -147,12 +160,14 @@ def _typed(prefix: str, form: Form) -> str | None:
 
 def _checked_contents(prefix: str, path: str) -> str:
     """What is in a file, which is read again only if it has changed. Raises ValueError if it is broken."""
-    state, key = st.session_state, f"{prefix}_corpus_checked{Path(path).suffix.lower()}"
+    checked = Kept[tuple[tuple | None, str] | None](None, name=f"corpus_checked{Path(path).suffix.lower()}")
+    known = checked.of(prefix)
     try:
         stat = Path(path).stat()
         stamp = (path, stat.st_mtime_ns, stat.st_size)
     except OSError:
         stamp = None  # reading it below gives the reason
-    if stamp is None or state.get(key, [None])[0] != stamp:
-        state[key] = stamp, _contents(corpus(path))
-    return state[key][1]
+    if stamp is None or known is None or known[0] != stamp:
+        known = stamp, _contents(corpus(path))
+        checked.put(prefix, known)
+    return known[1]

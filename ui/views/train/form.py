@@ -29,10 +29,12 @@ from ui.figures import markdown_text
 from ui.page.plain_text import say_error
 from ui.page.text_limits import PINNED, SETTINGS, taken
 from ui.state.caches import home
+from ui.state.page_state import Kept, PageState
 from ui.state.polling import run_started
 from ui.views.train.corpus_choice import choose_corpus
 from ui.views.train.run_check import check_folder, find_faults, listed, show_check
 from ui.views.train.sweep import Tried, choose_sweep, runs_made, start_sweep
+from ui.views.train.train_state import TrainState
 
 CLUSTER = "cluster"
 MODEL = ("d_model", "n_heads", "encoder_layers", "decoder_layers", "d_ff", "max_len", "vocab_size", "dropout",
@@ -52,19 +54,28 @@ HELP = {
     "tensorboard": "Also write TensorBoard events into the run's folder"}
 
 
+class FormState(PageState):
+    """What is kept of the name in the form."""
+
+    name = Kept("")  # as it stands in its field
+    named = Kept("")  # the same, which stays while another view is open
+    named_for: Kept[str | None] = Kept(None)  # the preset that it was made of; None: the next is to be made
+
+
 def show_form(page: str, *, dark: bool) -> None:
     """Show the form; the page then watches the run that starts. What starts it stands first, and what is rarely changed
     is folded."""
     first, start_place, messages = *st.columns([4, 5], vertical_alignment="bottom"), st.container()
     first.segmented_control("Task", list(LEARNED), format_func=lambda name: markdown_text(LEARNED[name].title),
-                            key=f"{page}_task", required=True)
-    task = st.session_state[f"{page}_task"]
+                            key=TrainState.task.key(page), required=True)
+    state = TrainState(page)
+    task = state.task
     fitting = [name for name, config in PRESETS.items() if config.train.task == task]
     left, right = st.columns(2)
     with left:
-        if st.session_state.get(f"{page}_preset") not in fitting:
-            st.session_state[f"{page}_preset"] = LEARNED[task].preset
-        name = st.selectbox("Model", fitting, key=f"{page}_preset",
+        if state.preset not in fitting:
+            state.preset = LEARNED[task].preset or fitting[0]
+        name = st.selectbox("Model", fitting, key=TrainState.preset.key(page),
                             help="A preset is a complete configuration. Everything in it can be changed below.")
         st.caption(ABOUT[name])
     with right:
@@ -166,11 +177,12 @@ def _choose_pinned(page: str, task: str) -> tuple[list[str], list[str]]:
 
 def show_plan(page: str) -> None:
     """Show the choices of the form in a few lines, for a room."""
-    state = st.session_state
-    task = state[f"{page}_task"]
-    if state.get(f"{page}_preset") not in [name for name, config in PRESETS.items() if config.train.task == task]:
-        state[f"{page}_preset"] = LEARNED[task].preset
-    name = state[f"{page}_preset"]
+    state = TrainState(page)
+    task = state.task
+    fitting = [name for name, config in PRESETS.items() if config.train.task == task]
+    if state.preset not in fitting:
+        state.preset = LEARNED[task].preset or fitting[0]
+    name = state.preset
     st.header("A new run", anchor=False)
     st.markdown(f"{markdown_text(LEARNED[task].title)} with the preset **{markdown_text(name)}**. "
                 f"{markdown_text(ABOUT[name])}")
@@ -254,27 +266,27 @@ def devices_used(device: str, processes: int) -> tuple[str, ...]:
 def _start_button(page: str, name: str, settings: dict[str, object], device: str, processes: int, faults: list[str],
                   tried: Tried, messages: DeltaGenerator) -> None:
     """The name and the button, in a row; what is wrong goes into `messages`, below which the form stands."""
-    state, runs = st.session_state, home() / "runs"
-    if state.get(f"{page}_named_for") != name:
-        state[f"{page}_named_for"], state[f"{page}_name"] = name, free_name(runs, name)
-    elif f"{page}_name" not in state:  # Streamlit dropped it while another view was open
-        state[f"{page}_name"] = state[f"{page}_named"]
+    state, runs = FormState(page), home() / "runs"
+    if state.named_for != name:
+        state.named_for, state.name = name, free_name(runs, name)
+    elif not FormState.name.known(page):  # Streamlit dropped it while another view was open
+        state.name = state.named
     failed = not faults and device != CLUSTER and checks.failure(check_folder(name, settings, device)) is not None
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    state[f"{page}_named"] = left.text_input(
-        "Name of the sweep" if tried else "Name of the run", key=f"{page}_name",
+    state.named = left.text_input(
+        "Name of the sweep" if tried else "Name of the run", key=FormState.name.key(page),
         help=f"Up to {LONGEST_NAME} letters from a to z, digits, dots, hyphens and underscores, beginning with a "
              "letter or digit.")
     right.button("Start", key=f"{page}_start", icon=":material/play_arrow:", type="primary", width="stretch",
                  on_click=_start, args=[page, name, settings, device, processes, faults, tried.values],
                  disabled=failed or not owners.allowed("start"))
     with messages:
-        if refused := state.pop(f"{page}_start_refused", None):
+        if refused := TrainState.start_refused.pop(page):
             st.error(listed("Not started:", refused))
-        elif wrong := _wrong_name(runs, state[f"{page}_name"]):
+        elif wrong := _wrong_name(runs, state.name):
             say_error(wrong)
         elif tried.values:
-            tried.place.caption(markdown_text(runs_made(state[f"{page}_name"], tried.values, device=device)))
+            tried.place.caption(markdown_text(runs_made(state.name, tried.values, device=device)))
         if failed:
             st.caption("The check failed, so the run cannot start. Change what the check names, or check again.")
         if refused := owners.refusal(owners.me(), "start"):
@@ -288,7 +300,7 @@ def _show_command(page: str, name: str, settings: dict[str, object], device: str
     """The same run as a shell command."""
     with st.expander("The same as a command", key=f"{page}_shell"):
         runs = home() / "runs"
-        out = runs / (st.session_state[f"{page}_name"].strip() or name)
+        out = runs / (FormState(page).name.strip() or name)
         line = command(name, settings, _short(runs if tried.values else out), device, processes)
         line += "".join(f" --sweep {shlex.quote(f'{setting}=' + ','.join(map(written, values)))}"
                         for setting, values in tried.values.items())
@@ -333,14 +345,14 @@ def start(page: str, name: str, settings: dict[str, object], device: str, proces
 
     faults: what is known to be wrong with its settings.
     """
-    state = st.session_state
+    state = TrainState(page)
     try:
         owners.require("start")
         owners.require_training({"corpus": PRESETS[name].train.corpus} | settings)
         quotas.check_runs()
         wrong = _wrong_name(home() / "runs", run)
         if faults := [*(faults or _cannot_start(name, settings, device, processes)), *([wrong] if wrong else [])]:
-            state[f"{page}_start_refused"] = faults
+            state.start_refused = faults
             return False
         folder = home() / "runs" / check_name(run)
         owner, minutes = visitors.owner(), quotas.minutes_left(folder)
@@ -352,30 +364,30 @@ def start(page: str, name: str, settings: dict[str, object], device: str, proces
             launch(folder, arguments(name, settings), devices=devices_used(device, processes), processes=processes,
                    owner=owner, minutes=minutes, **quotas.run_limits())
     except (ValueError, OSError) as error:
-        state[f"{page}_start_refused"] = [str(error)]
+        state.start_refused = [str(error)]
         return False
     run_started(name)
-    state[f"{page}_run"] = state[f"{page}_started"] = folder.name
-    state[f"{page}_view"] = "watch"
-    state[f"{page}_named_for"] = None
+    state.run = state.started = folder.name
+    state.view = "watch"
+    FormState(page).named_for = None
     return True
 
 
 def _start(page: str, name: str, settings: dict[str, object], device: str, processes: int,
            faults: list[str], tried: Mapping[str, Sequence[object]]) -> None:
-    state = st.session_state
+    state, typed = TrainState(page), FormState(page).name
     if not tried:
-        start(page, name, settings, device, processes, run=state[f"{page}_name"], faults=faults)
+        start(page, name, settings, device, processes, run=typed, faults=faults)
         return
     try:
         faults = faults or list(dict.fromkeys(reason for cell in cells_of(tried) for reason in _cannot_start(
             name, settings | cell, device, processes)))
         if faults:
-            state[f"{page}_start_refused"] = faults
+            state.start_refused = faults
             return
-        start_sweep(page, check_name(state[f"{page}_name"]), name, settings, tried, arguments(name, settings),
+        start_sweep(page, check_name(typed), name, settings, tried, arguments(name, settings),
                     devices=devices_used(device, processes), processes=processes, cluster=device == CLUSTER)
     except (ValueError, OSError) as error:
-        state[f"{page}_start_refused"] = [str(error)]
+        state.start_refused = [str(error)]
         return
-    state[f"{page}_named_for"] = None
+    FormState(page).named_for = None

@@ -7,28 +7,14 @@ import streamlit as st
 
 from transformer.checkpoints.checkpoint import describe, snapshots
 from transformer.measures.catalogue import MEASURES
-from transformer.settings.config import KINDS
 from transformer.training.forming import Forming, forming_stamp
 from ui.choices.text_box import type_text
 from ui.components.training_screen import draw_screen
 from ui.figures import markdown_text
-from ui.page.link import Field, choice, whole
 from ui.page.plain_text import say_error
 from ui.page.presentation import settings
 from ui.page.terms import with_terms
 from ui.state import caches
-
-
-def forming_fields() -> dict[str, Field]:
-    """The fields of the view in a page's address: forming_step, forming_kind, forming_layer, forming_head,
-    forming_sentence, and the text if it is the visitor's."""
-    def optional(field: Field) -> Field:
-        return Field(None, field.read, lambda value: None if value is None else str(value))
-
-    return {"forming_step": optional(whole(0, 0, 10 ** 12)),
-            "forming_kind": optional(choice(None, KINDS)),
-            **{f"forming_{name}": optional(whole(0, 0, 1_000)) for name in ("layer", "head", "sentence")},
-            "text": Field(None, str, lambda value: value or None, long=True)}
 
 
 def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None = 5.0, live: bool = False,
@@ -36,11 +22,10 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
     """Show the loss of a run or a checkpoint beside the attention that it recorded, or that the steps of a checkpoint
     give a visitor's text.
 
-    The selection is in session state under <prefix>_forming_<step, kind, layer, head, sentence> and <prefix>_text, and
-    a page that uses `forming_fields` puts it in its address. every: seconds between looks for new snapshots of a run
-    under way; the page runs again only if there are some, and only these are sent. live: the page does that itself.
-    plays: moves through all steps once by itself. says: how far the run is. beside: other runs, whose curves are drawn
-    with its own.
+    The selection and the text are in `FormingState(prefix)`, which a page may have in its address. every: seconds
+    between looks for new snapshots of a run under way; the page runs again only if there are some, and only these are
+    sent. live: the page does that itself. plays: moves through all steps once by itself. says: how far the run is.
+    beside: other runs, whose curves are drawn with its own.
     """
     folder = Path(folder).resolve()
     stamp = forming_stamp(folder)

@@ -18,14 +18,22 @@ from ui.components.run_curves import MOST_RUNS, show_curves
 from ui.page.presentation import settings
 from ui.page.text_limits import SEARCH, taken
 from ui.state.caches import home
+from ui.state.page_state import Kept, PageState
 from ui.state.polling import pace
-from ui.views.train.run_table import drawn_again, show_actions, show_table, state_of
+from ui.views.train.run_table import TableState, drawn_again, show_actions, show_table, state_of
 from ui.views.train.sweep import show_sweeps
+from ui.views.train.train_state import TrainState
 
 MOST_SHOWN = 200
 SIGNED_IN = ("What you start while signed in is yours in every browser where you sign in. What was started in this "
              "browser before is yours here, through a key that the browser keeps.")
 Known = dict[str, dict[str, object]]  # the name of a run -> its settings
+
+
+class Moving(PageState):
+    """What is kept of moving a visitor's runs to another browser."""
+
+    code: Kept[str | None] = Kept(None)
 
 
 def show_runs(page: str, *, dark: bool) -> None:
@@ -38,26 +46,26 @@ def show_runs(page: str, *, dark: bool) -> None:
         st.info("No runs yet. Start one under New run" + (
             "." if shared() else f", or from a shell: any run in {folder} appears here."))
         return
-    state, prefix = st.session_state, f"{page}_all"
+    prefix = f"{page}_all"
     show_sweeps(page)
     _arrive(page, prefix, [folder.name for folder in folders])
     known = {folder.name: settings_of(folder) for folder in folders[:MOST_SHOWN]}
     wanted = _filter(page, prefix, [describe(folder) for folder in folders[:MOST_SHOWN]], known)
     if len(folders) > MOST_SHOWN:
         st.caption(f"The newest {MOST_SHOWN} of {len(folders):,} runs.")
-    ticked = [home() / "runs" / name for name in state[f"{prefix}_ticked"]]
+    ticked = [home() / "runs" / name for name in TableState(prefix).ticked]
     under_way = any(progress(folder).under_way for folder in {*wanted, *ticked})
     st.fragment(_compare, run_every=pace() if under_way else None)(page, prefix, wanted, known, dark)
 
 
 def _arrive(page: str, prefix: str, names: Sequence[str]) -> None:
     """Take over which runs an address names; more may be ticked than it does. Those that are gone are left out."""
-    state = st.session_state
-    over = [name for name in state.get(f"{page}_over") or [] if name in names][:MOST_RUNS]
-    ticked = [name for name in state.get(f"{prefix}_ticked") or [] if name in names]
+    state, table = TrainState(page), TableState(prefix)
+    over = [name for name in state.over if name in names][:MOST_RUNS]
+    ticked = [name for name in table.ticked if name in names]
     if ticked[:MOST_RUNS] != over:
-        ticked, state[f"{prefix}_turn"] = over, state.get(f"{prefix}_turn", 0) + 1
-    state[f"{page}_over"], state[f"{prefix}_ticked"] = over, ticked
+        ticked, table.turn = over, table.turn + 1
+    state.over, table.ticked = over, ticked
 
 
 def _filter(page: str, prefix: str, runs: Sequence[Run], known: Known) -> list[Path]:
@@ -95,18 +103,18 @@ def _compare(page: str, prefix: str, folders: Sequence[Path], known: Known, dark
     """The table, and the ticked runs over each other; drawn again while one is under way."""
     if drawn_again(page):
         st.rerun()
-    state = st.session_state
-    state[f"{prefix}_ticked"] = [name for name in state[f"{prefix}_ticked"] if is_run(home() / "runs" / name)]
+    table = TableState(prefix)
+    table.ticked = [name for name in table.ticked if is_run(home() / "runs" / name)]
     folders = [folder for folder in folders if is_run(folder)]  # others delete some meanwhile
     if folders:
-        before = state[f"{prefix}_ticked"]
+        before = table.ticked
         ticked = show_table(prefix, page, [describe(folder) for folder in folders], known, before)
         if ticked != before:
-            state[f"{prefix}_ticked"], state[f"{page}_over"] = ticked, ticked[:MOST_RUNS]
+            table.ticked, TrainState(page).over = ticked, ticked[:MOST_RUNS]
             st.rerun()  # the whole page, which writes the address
     else:
         st.info("No run passes the filters.")
-    chosen = [describe(home() / "runs" / name) for name in state[f"{prefix}_ticked"]]
+    chosen = [describe(home() / "runs" / name) for name in table.ticked]
     if not chosen:
         st.caption("Tick runs to draw them over each other; click a name to open it, a heading to sort.")
         return
@@ -152,13 +160,12 @@ def _show_code(page: str) -> None:
     """Show a code that makes a visitor's runs theirs in another browser too."""
     if visitors.of_browser() is None:
         return
-    state, key = st.session_state, f"{page}_code"
     with settings(page, "code"), st.popover("My runs in another browser", icon=":material/devices:"):
         st.markdown(SIGNED_IN if accounts.signed_in() else "This browser keeps the key to the runs you start.")
         st.markdown("A code passes the key to another browser. It works once, within five minutes, and whoever types "
                     "it can stop, rename and delete your runs.")
         st.button("Make a code", key=f"{page}_make_code",
-                  on_click=lambda: state.update({key: visitors.code_to_move()}))
-        if code := state.get(key):
+                  on_click=lambda: Moving.code.put(page, visitors.code_to_move()))
+        if code := Moving(page).code:
             st.code(code, language=None)
         st.markdown("In the other browser, open the same popover and [type the code](./move) there.")

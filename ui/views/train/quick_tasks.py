@@ -12,13 +12,14 @@ from ui.figures import markdown_text
 from ui.page.plain_text import say_error
 from ui.state.caches import home
 from ui.views.train.form import devices, start
+from ui.views.train.train_state import TrainState
 
 
 def show_quick_tasks(page: str, *, dark: bool) -> None:
     """The cards of all quick tasks, one of which starts when it is pressed."""
     if refused := owners.refusal(owners.me(), "start"):
         st.warning(markdown_text(refused))
-    if refused := st.session_state.pop(f"{page}_start_refused", None):
+    if refused := TrainState.start_refused.pop(page):
         say_error(" ".join(refused))
     st.markdown("Each is a small model that starts from random weights and learns on this computer while you watch.")
     for column, (name, about) in zip(st.columns(len(QUICK), gap="small"), QUICK.items(), strict=True):
@@ -45,11 +46,11 @@ def _time(seconds: int) -> str:
 
 def start_quick(page: str, name: str, *, beside: bool = False) -> None:
     """Start a quick task and show it, and after it the one that it is compared with where that is asked for."""
-    state, runs, device, about = st.session_state, home() / "runs", next(iter(devices())), QUICK[name]
+    state, runs, device, about = TrainState(page), home() / "runs", next(iter(devices())), QUICK[name]
     if not start(page, name, {}, device, run=(run := free_name(runs, name))):
         return
     if beside:
         other = free_name(runs, f"{name}-{about.beside_words.replace(' ', '-')}")
         if start(page, name, dict(about.beside), device, run=other):
-            state[f"{page}_over"] = [run, other]
-        state[f"{page}_run"] = run
+            state.over = [run, other]
+        state.run = run

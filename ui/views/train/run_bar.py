@@ -22,6 +22,8 @@ from ui.page.link import go_to as open_page
 from ui.page.pages import PAGES, Page
 from ui.page.plain_text import say_error
 from ui.state.caches import described, entries, home
+from ui.state.page_state import Kept, PageState
+from ui.views.train.train_state import TrainState
 
 LARGEST_CSV = 20_000_000  # bytes of metrics that are made into a table
 STATES = {"queued": "Queued", "starting": "Starting", "running": "Training", "finished": "Finished",
@@ -31,15 +33,29 @@ COLOURS: dict[str, Literal["blue", "green", "red"]] = {
 OTHERS = {"runs": ("All runs", "list"), "server": ("Server", "dns")}  # views behind the menu
 
 
+class BarState(PageState):
+    """What is kept of the menu."""
+
+    kept = Kept(0)  # checkpoints; another number is another menu, which is closed
+    promote_refused: Kept[str | None] = Kept(None)  # why none was kept
+
+
+class RunState(PageState):
+    """What is typed in the menu of a run, under its own prefix."""
+
+    promote_as = Kept("")
+    rename_to = Kept("")
+
+
 def show_bar(page: str, names: list[str], run: Run | None, *, views: list[str], last: Callable[[], None]) -> None:
     """The chooser of a run, its state, *Stop* or *Resume*, and the menu. run: None for a checkpoint; views: those of
     OTHERS that this visitor may open; last: draws the end of the menu."""
-    st.selectbox("Run", names, key=f"{page}_run", label_visibility="collapsed", width=230,
+    st.selectbox("Run", names, key=TrainState.run.key(page), label_visibility="collapsed", width=230,
                  help="Runs, newest first, imports with several training steps, and the included checkpoints.")
     if run is not None:
         st.badge(STATES[run.now.state], color=COLOURS.get(run.now.state, "gray"))
         _stop_or_resume(page, run)
-    with st.popover("More", key=f"{page}_menu_{st.session_state.get(f'{page}_kept', 0)}"):
+    with st.popover("More", key=f"{page}_menu_{BarState(page).kept}"):
         for view in views:
             title, icon = OTHERS[view]
             st.button(title, icon=f":material/{icon}:", key=f"{page}_to_{view}", width="stretch",
@@ -51,12 +67,12 @@ def show_bar(page: str, names: list[str], run: Run | None, *, views: list[str], 
 
 def go_to(page: str, view: str) -> None:
     """Show another view of the page."""
-    st.session_state[f"{page}_view"] = view
+    TrainState(page).view = view
 
 
 def open_sweep(page: str, name: str) -> None:
     """Show the sweep of that name."""
-    st.session_state[f"{page}_sweep"] = name
+    TrainState(page).sweep = name
     go_to(page, "sweep")
 
 
@@ -110,16 +126,16 @@ def _menu(page: str, run: Run) -> None:
                        disabled=not 0 < size_of(metrics) <= LARGEST_CSV)
     kept = to_keep(folder)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input("Name of the checkpoint", run.name, key=f"{key}_promote_as", max_chars=60, width=220)
+        st.text_input("Name of the checkpoint", run.name, key=RunState.promote_as.key(key), max_chars=60, width=220)
         st.button("Keep", key=f"{page}_promote", on_click=_promote, args=[page, folder, key],
                   disabled=_refused("keep", run) or kept is None,
                   help="There is nothing to keep before the first save; Stop saves." if kept is None else
                   f"Keeps its {'best' if kept.name == 'best' else 'newest'} weights in half precision, with curve, "
                   "attention and a model card.")
-    if wrong := st.session_state.pop(f"{page}_promote_refused", None):
+    if wrong := BarState.promote_refused.pop(page):
         say_error(wrong)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input("New name", run.name, key=f"{key}_rename_to", max_chars=60, width=220)
+        st.text_input("New name", run.name, key=RunState.rename_to.key(key), max_chars=60, width=220)
         st.button("Rename", key=f"{page}_rename", on_click=_do, args=[page, partial(_rename, page, folder, key)],
                   disabled=_refused("rename", run) or not ended)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -135,9 +151,9 @@ def _menu(page: str, run: Run) -> None:
 
 def show_outcome(page: str) -> None:
     """Show the outcome of the button that was pressed last."""
-    if refused := st.session_state.pop(f"{page}_refused", None):
+    if refused := TrainState.refused.pop(page):
         say_error(refused)
-    done, opens = (st.session_state.pop(f"{page}_{name}", None) for name in ("done", "opens"))
+    done, opens = TrainState.done.pop(page), TrainState.opens.pop(page)
     if done:
         st.success(figures.markdown_text(done))
     if about := described(opens):
@@ -152,7 +168,7 @@ def errors_shown(page: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, CheckpointError) as error:
-        st.session_state[f"{page}_refused"] = str(error)
+        TrainState(page).refused = str(error)
 
 
 def _do(page: str, act: partial) -> None:
@@ -195,23 +211,24 @@ def _keep(folder: Path, wanted: str) -> str:
 
 
 def _promote(page: str, folder: Path, key: str) -> None:
-    state = st.session_state
+    state = TrainState(page)
     try:
-        name = _keep(folder, state[f"{key}_promote_as"])
+        name = _keep(folder, RunState(key).promote_as)
     except (ValueError, OSError, CheckpointError) as error:
-        state[f"{page}_promote_refused"] = str(error)
+        BarState(page).promote_refused = str(error)
         return
-    state[f"{page}_kept"] = state.get(f"{page}_kept", 0) + 1
-    state[f"{page}_done"], state[f"{page}_opens"] = f"Kept as the checkpoint {name}.", name
+    BarState(page).kept += 1
+    state.done, state.opens = f"Kept as the checkpoint {name}.", name
 
 
 def _rename(page: str, folder: Path, key: str) -> None:
     owners.require("rename", owners.run_thing(folder))
-    st.session_state[f"{page}_run"] = rename(folder, st.session_state[f"{key}_rename_to"]).name
+    TrainState(page).run = rename(folder, RunState(key).rename_to).name
 
 
 def _delete(page: str, folder: Path) -> None:
     owners.require("delete", owners.run_thing(folder))
     delete(folder)
-    st.session_state[f"{page}_run"], st.session_state[f"{page}_view"] = "", "runs"
-    st.session_state[f"{page}_done"] = f"The run {folder.name} is deleted."
+    state = TrainState(page)
+    state.run, state.view = "", "runs"
+    state.done = f"The run {folder.name} is deleted."

@@ -18,8 +18,15 @@ from transformer.training.check import pieces
 from ui import figures
 from ui.access import owners, quotas, visitors
 from ui.state.caches import chart, home
+from ui.state.page_state import Kept, PageState
 
 EVERY = 1.0  # seconds between two looks at a check that runs
+
+
+class CheckState(PageState):
+    """What is kept of a check."""
+
+    check_refused: Kept[list[str] | None] = Kept(None)  # why it did not begin
 
 
 def show_check(prefix: str, preset: str, settings: dict[str, object], device: str, *, faults: Sequence[str] = (),
@@ -38,7 +45,7 @@ def show_check(prefix: str, preset: str, settings: dict[str, object], device: st
         if running and owners.allowed("cancel", _thing(folder)):
             st.button("Cancel", icon=":material/close:", key=f"{prefix}_check_cancel", on_click=_cancel,
                       args=[prefix, folder])
-    if refused := st.session_state.pop(f"{prefix}_check_refused", None):
+    if refused := CheckState.check_refused.pop(prefix):
         st.error(listed("Not checked:", refused))
     if now.state == "none":
         st.caption("A check shows samples of the data, the size of the model, and the memory and time that training "
@@ -96,7 +103,7 @@ def _thing(folder: Path) -> owners.Thing:
 def _start(prefix: str, folder: Path, preset: str, settings: dict[str, object], device: str,
            faults: list[str]) -> None:
     if faults:
-        st.session_state[f"{prefix}_check_refused"] = faults
+        CheckState(prefix).check_refused = faults
         return
     try:
         owners.require("check")
@@ -104,7 +111,7 @@ def _start(prefix: str, folder: Path, preset: str, settings: dict[str, object], 
         checks.start_check(folder, preset, settings, device, owner=visitors.owner(), at_once=quotas.CHECKS,
                            seconds=quotas.CHECK_SECONDS if quotas.quotas_apply() else None)
     except ValueError as error:
-        st.session_state[f"{prefix}_check_refused"] = [str(error)]
+        CheckState(prefix).check_refused = [str(error)]
 
 
 def _cancel(prefix: str, folder: Path) -> None:
@@ -112,7 +119,7 @@ def _cancel(prefix: str, folder: Path) -> None:
         owners.require("cancel", _thing(folder))
         checks.cancel(folder)
     except ValueError as error:
-        st.session_state[f"{prefix}_check_refused"] = [str(error)]
+        CheckState(prefix).check_refused = [str(error)]
 
 
 def _watch(folder: Path) -> None:

@@ -17,8 +17,10 @@ from ui.access import owners, visitors
 from ui.choices.held_out_corpus import corpus_name
 from ui.figures import markdown_text
 from ui.page.presentation import settings
+from ui.state.page_state import Kept, PageState
 from ui.views.train.run_bar import STATES
 from ui.views.train.run_view import find_run
+from ui.views.train.train_state import TrainState
 
 MOST_COLUMNS = 12  # of settings
 APART = {"corpus", "pinned", "distill", "languages"} | FILLED_IN  # settings that have a column of their own, or none
@@ -26,13 +28,20 @@ NUMBERS = {"step": "localized", "best held-out loss": "%.4f", "accuracy": "perce
            "minutes": "%.1f"}
 
 
+class TableState(PageState):
+    """What is kept of a table of runs, under its own prefix."""
+
+    ticked: Kept[list[str]] = Kept([])  # names
+    turn = Kept(0)  # another number is another table, in which other rows are ticked
+
+
 def show_table(prefix: str, page: str, runs: Sequence[Run], known: dict[str, dict[str, object]],
                ticked: Sequence[str]) -> list[str]:
     """Show runs with the settings in which they differ; returns the names of those that are ticked, in the order in
     which they were. known: the settings of each run by its name. A click on a name opens the run."""
-    state, names = st.session_state, [run.name for run in runs]
+    names = [run.name for run in runs]
     visible = [name for name in ticked if name in names]
-    key = f"{prefix}_table_{sha256(repr((names, state.get(f'{prefix}_turn', 0))).encode()).hexdigest()[:8]}"
+    key = f"{prefix}_table_{sha256(repr((names, TableState(prefix).turn)).encode()).hexdigest()[:8]}"
     varied = [name for name in differing(known.get(name, {}) for name in names) if name not in APART]
     frame = _frame(runs, known, varied[:MOST_COLUMNS])
     opened = f"{key}_open"
@@ -98,13 +107,14 @@ def _open(page: str, key: str, names: Sequence[str]) -> None:
 
 def open_run(page: str, name: str) -> None:
     """Have the page show a run when it is drawn next."""
-    st.session_state[f"{page}_run"], st.session_state[f"{page}_next_view"] = name, "watch"
-    st.session_state[f"{page}_opened"] = True  # a click in a fragment draws that alone; the page is drawn again then
+    state = TrainState(page)
+    state.run, state.next_view = name, "watch"
+    state.opened = True  # a click in a fragment draws that alone; the page is drawn again then
 
 
 def drawn_again(page: str) -> bool:
     """Whether a click inside of a fragment wants the whole page drawn again."""
-    return bool(st.session_state.pop(f"{page}_opened", False))
+    return TrainState.opened.pop(page)
 
 
 def show_actions(prefix: str, page: str, runs: Sequence[Run]) -> None:
@@ -142,10 +152,10 @@ def act_on(page: str, action: owners.Action, names: Sequence[str]) -> None:
             done.append(name)
         except (ValueError, OSError) as error:
             refused.append(str(error))
-    state = st.session_state
+    state = TrainState(page)
     if done:
         said = {"stop": "Asked to save and stop", "delete": "Deleted"}[action]
-        state[f"{page}_done"] = f"{said}: {enumerated(done)}."
+        state.done = f"{said}: {enumerated(done)}."
     if refused:
-        state[f"{page}_refused"] = "; ".join(refused)
-    state[f"{page}_opened"] = True
+        state.refused = "; ".join(refused)
+    state.opened = True

@@ -17,10 +17,13 @@ from ui import figures
 from ui.access import owners
 from ui.choices.held_out_corpus import corpus_name
 from ui.components.run_curves import show_curves
+from ui.components.training_screen import CHOSEN
 from ui.page.presentation import settings
 from ui.state.caches import curves, home, shared
+from ui.state.page_state import Kept, PageState
 from ui.state.polling import pace
 from ui.views.train.forming import show_forming
+from ui.views.train.train_state import TrainState
 
 
 def find_run(name: str | None) -> Path | None:
@@ -46,9 +49,15 @@ def show_run(page: str, run: Run, *, dark: bool) -> None:
         st.code(printed or "(empty)", language=None, wrap_lines=True)
 
 
+class SamplesState(PageState):
+    """What is kept of the samples of a run, under its own prefix."""
+
+    samples_at: Kept[int | None] = Kept(None)  # the step that somebody chose; else the newest
+
+
 def show_checkpoint(page: str, folder: Path, *, dark: bool) -> None:
     """The training of a checkpoint: what was recorded of it, or the reading of a text by every step that it kept."""
-    show_forming(page, folder, dark=dark, plays=bool(st.session_state.pop(f"{page}_plays", False)))
+    show_forming(page, folder, dark=dark, plays=TrainState.plays.pop(page))
 
 
 def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
@@ -58,7 +67,7 @@ def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
         st.rerun()
     for line in _explanations(run):
         (st.error if run.now.state in ("failed", "died") else st.info)(figures.markdown_text(owners.without_home(line)))
-    beside = [other for name in st.session_state.get(f"{page}_over") or [] if name != run.name
+    beside = [other for name in TrainState(page).over if name != run.name
               and (other := find_run(name)) is not None]
     show_forming(page, folder, dark=dark, says=_progress(run), live=True, beside=beside)
     with settings(page, "numbers"):
@@ -72,7 +81,7 @@ def _look_at(page: str, folder: Path, mark: dict[str, object]) -> None:
     """Have the screen of the run show the step, and the head, of a mark that was clicked."""
     for name in ("step", "kind", "layer", "head"):
         if mark[name] is not None:
-            st.session_state[f"{page}_forming_{name}"] = mark[name]
+            CHOSEN[name].put(page, mark[name])
 
 
 def _progress(run: Run) -> str:
@@ -180,15 +189,15 @@ def _samples(page: str, folder: Path) -> None:
     if not rows:
         return
     st.header("Samples on held-out texts", anchor=False)
-    steps, held = sorted(rows), f"{page}_{folder.name}_samples_at"  # the step that somebody chose; else the newest
-    chosen = st.session_state.get(held)
-    chosen = chosen if chosen in rows else steps[-1]
+    steps, prefix = sorted(rows), f"{page}_{folder.name}"
+    held = SamplesState(prefix).samples_at
+    chosen = held if held in rows else steps[-1]
     if len(steps) > 1:
         # A new slider for every evaluation: from one that grows, the browser may still send the step that was newest
         # when it was drawn, as if somebody had chosen that.
-        key = f"{held}_{steps[-1]}"
+        key = f"{SamplesState.samples_at.key(prefix)}_{steps[-1]}"
         with settings(page, "samples"):
-            chosen = st.select_slider("At step", steps, chosen, key=key, on_change=_hold, args=[held, key, steps[-1]],
+            chosen = st.select_slider("At step", steps, chosen, key=key, on_change=_hold, args=[prefix, key, steps[-1]],
                                       help="Follows the newest evaluation; move it to look back.")
     samples = [sample for sample in rows[chosen] if isinstance(sample, dict)]
     names: list[str] = list(dict.fromkeys(name for sample in samples for name in sample))
@@ -198,6 +207,6 @@ def _samples(page: str, folder: Path) -> None:
                                 label="Samples", wrap=True))
 
 
-def _hold(held: str, key: str, newest: int) -> None:
-    state = st.session_state
-    state[held] = state[key] if state[key] != newest else None
+def _hold(prefix: str, key: str, newest: int) -> None:
+    step = st.session_state[key]
+    SamplesState(prefix).samples_at = step if step != newest else None

@@ -18,7 +18,9 @@ from ui import figures
 from ui.access import owners, quotas, visitors
 from ui.access.owners import delete_checkpoint
 from ui.state.caches import home
+from ui.state.page_state import Kept, PageState
 from ui.views.train.run_bar import errors_shown
+from ui.views.train.train_state import TrainState
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,12 @@ class StoredFile:
     thing: owners.Thing
     delete: Callable[[Path], None]
     state: str = ""
+
+
+class StoredState(PageState):
+    """What is kept of the table of a kind, under its own prefix."""
+
+    chosen: Kept[str | None] = Kept(None)  # what to delete
 
 
 def show_stored_files(page: str) -> None:
@@ -57,9 +65,10 @@ def _show(key: str, page: str, files: list[StoredFile], most: int | None) -> Non
         label=key, numbers={2}))
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{key}_settings"):
         by_name = {one.name: one for one in files}
-        if st.session_state.get(f"{key}_chosen") not in by_name:
-            st.session_state[f"{key}_chosen"] = None
-        chosen = st.selectbox("Delete one", list(by_name), key=f"{key}_chosen", placeholder="Choose what to delete")
+        if StoredState(key).chosen not in by_name:
+            StoredState(key).chosen = None
+        chosen = st.selectbox("Delete one", list(by_name), key=StoredState.chosen.key(key),
+                              placeholder="Choose what to delete")
         one = by_name.get(chosen)
         st.button("Delete it", key=f"{key}_delete", on_click=_delete, args=[page, one], disabled=one is None,
                   help="This cannot be undone.")
@@ -76,7 +85,7 @@ def _delete(page: str, one: StoredFile | None) -> None:
             raise ValueError("nothing is selected; select what to delete")
         owners.require("delete", one.thing)
         one.delete(one.path)
-        st.session_state[f"{page}_done"] = f"Deleted: {one.name}"
+        TrainState(page).done = f"Deleted: {one.name}"
 
 
 def _whose(thing: owners.Thing) -> str:

@@ -22,10 +22,12 @@ from ui.page.plain_text import say_error
 from ui.page.presentation import chart_size, columns, enlarged, settings
 from ui.page.text_limits import SETTINGS, taken
 from ui.state.caches import curves, home
+from ui.state.page_state import Kept, PageState
 from ui.state.polling import pace, run_started
 from ui.views.train.run_bar import STATES, open_sweep
 from ui.views.train.run_check import find_faults, listed
-from ui.views.train.run_table import act_on, drawn_again, open_run, show_actions, show_table, state_of
+from ui.views.train.run_table import TableState, act_on, drawn_again, open_run, show_actions, show_table, state_of
+from ui.views.train.train_state import TrainState
 
 MOST_OFFERED = 8  # sweeps, of which each has a button
 FEW, MOST_ACROSS = 3, 6  # columns of a grid with room for all that is said of them, and for its numbers
@@ -35,6 +37,14 @@ NEVER = {"task", "corpus", "languages", "pinned", "distill", "start_from", "tens
 EXAMPLES = {"n_heads": "1, 2, 4", "positions": "sinusoidal, none", "lr": "0.0003, 0.001, 0.003", "seed": "1, 2, 3",
             "dropout": "0, 0.1, 0.3", "optimizer": "adamw, muon", "norm_position": "pre, post"}
 RESULTS = {"best": "best held-out loss", "accuracy": "accuracy", "exact": "whole answers"}  # fields of a run
+
+
+class SweepState(PageState):
+    """What is kept of this view."""
+
+    sweep_shown: Kept[str | None] = Kept(None)  # the one whose runs may be ticked
+    sweep_result: Kept[str] = Kept("")  # the kind of result that is shown, of RESULTS
+    sweep_clicks = Kept(0)  # another number is other pictures, in which nothing is clicked
 
 
 @dataclass(frozen=True)
@@ -136,7 +146,7 @@ def start_sweep(page: str, name: str, preset: str, settings: dict[str, object], 
                   owner=visitors.owner(), minutes=quotas.minutes_left(runs / name), **quotas.run_limits())
     for _ in library.cells_of(values):
         run_started(preset)
-    st.session_state[f"{page}_sweep"], st.session_state[f"{page}_next_view"] = name, "sweep"
+    TrainState(page).sweep, TrainState(page).next_view = name, "sweep"
     return name
 
 
@@ -172,9 +182,9 @@ def show_sweep(page: str, name: str, *, dark: bool) -> None:
         if not show_sweeps(page):
             st.info("No sweeps yet. Start one with New run…, under Try several values.")
         return
-    state = st.session_state
-    if state.get(f"{page}_sweep_shown") != name:
-        state[f"{page}_sweep_shown"], state[f"{page}_sweep_ticked"] = name, []
+    state = SweepState(page)
+    if state.sweep_shown != name:
+        state.sweep_shown, TableState(f"{page}_sweep").ticked = name, []
     under_way = any(describe(folder).now.under_way for folder in sweep.folders.values())
     st.fragment(_live, run_every=2 * pace() if under_way else None)(page, sweep, under_way, dark)
 
@@ -193,11 +203,11 @@ def _live(page: str, sweep: Sweep, was_under_way: bool, dark: bool) -> None:
         _show_curves(page, grid, dark)
     with right:
         _show_results(page, grid, dark)
-    state, key = st.session_state, f"{page}_sweep_ticked"
-    before = [one for one in state[key] if one in runs]
-    state[key] = show_table(f"{page}_sweep", page, list(runs.values()),
-                            {run.name: settings_of(run.folder) for run in runs.values()}, before)
-    if chosen := [runs[one] for one in state[key] if one in runs]:
+    table = TableState(f"{page}_sweep")
+    before = [one for one in table.ticked if one in runs]
+    table.ticked = show_table(table.page, page, list(runs.values()),
+                              {run.name: settings_of(run.folder) for run in runs.values()}, before)
+    if chosen := [runs[one] for one in table.ticked if one in runs]:
         show_actions(f"{page}_sweep", page, chosen)
 
 
@@ -246,7 +256,7 @@ def _show_curves(page: str, grid: Grid, dark: bool) -> None:
     last = max([run.now.steps or run.now.step for run in grid.runs if run], default=0) or 1
     figure = figures.sweep_curves(rows, grid.rows, grid.across, last=last, title="Losses over the steps", dark=dark,
                                   source="bold: held out; thin: training; a click opens the run")
-    key = f"{page}_sweep_curves_{st.session_state.get(f'{page}_sweep_clicks', 0)}"
+    key = f"{page}_sweep_curves_{SweepState(page).sweep_clicks}"
     event = st.plotly_chart(enlarged(page, figure), key=key, on_select="rerun", selection_mode="points",
                             config=figures.PLOTLY_CONFIG, **chart_size(page, 0.7),
                             alt=figures.describe_sweep(words, grid.rows, grid.across, what="Losses of a sweep"))
@@ -270,14 +280,14 @@ def _show_results(page: str, grid: Grid, dark: bool) -> None:
     kinds = [kind for kind in RESULTS if any(run and getattr(run, kind) is not None for run in grid.runs)]
     if not kinds:
         return
-    kind, state, key = kinds[0], st.session_state, f"{page}_sweep_result"
+    kind, state = kinds[0], SweepState(page)
     if len(kinds) > 1:
-        if state.get(key) not in kinds:
-            state[key] = kinds[1]
+        if state.sweep_result not in kinds:
+            state.sweep_result = kinds[1]
         with settings(page, "sweep_result"):
-            st.segmented_control("Result", kinds, format_func=RESULTS.__getitem__, key=key, required=True,
-                                 label_visibility="collapsed")
-        kind = state[key]
+            st.segmented_control("Result", kinds, format_func=RESULTS.__getitem__,
+                                 key=SweepState.sweep_result.key(page), required=True, label_visibility="collapsed")
+        kind = state.sweep_result
     found = [getattr(run, kind) if run else None for run in grid.runs]
     said = ["–" if value is None else f"{value:.4f}" if kind == "best" else f"{value:.1%}" for value in found]
     words = grid.lines(said, between="\n")
@@ -288,7 +298,7 @@ def _show_results(page: str, grid: Grid, dark: bool) -> None:
     figure = figures.sweep_results(values, words, grid.rows, grid.across, down="", across="", best=best, title=title,
                                    dark=dark, limits=None if kind == "best" else (0.0, 1.0),
                                    source=f"{'lighter' if dark else 'darker'}: higher; outlined: the best")
-    key = f"{page}_sweep_results_{kind}_{state.get(f'{page}_sweep_clicks', 0)}"
+    key = f"{page}_sweep_results_{kind}_{state.sweep_clicks}"
     event = st.plotly_chart(enlarged(page, figure), key=key, on_select="rerun", selection_mode="points",
                             config=figures.PLOTLY_CONFIG, **chart_size(page, 0.5),
                             alt=figures.describe_sweep(words, grid.rows, grid.across, what=title))
@@ -299,7 +309,6 @@ def _open_clicked(page: str, event: object, cells: Sequence[Run | None]) -> None
     """Open the run whose panel or cell was clicked."""
     number = figures.picked_number(event)
     if number is not None and number < len(cells) and (run := cells[number]):
-        state = st.session_state
-        state[f"{page}_sweep_clicks"] = state.get(f"{page}_sweep_clicks", 0) + 1  # so that no click is left over
+        SweepState(page).sweep_clicks += 1  # so that no click is left over
         open_run(page, run.name)
         st.rerun()
