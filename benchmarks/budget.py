@@ -67,9 +67,9 @@ FIGURES = {
     "generate": Figure("16 tokens written with all weights", "ms", EAGER, 1.2),
     "published": Figure("a published file's first picture", "ms", PYTHON, 150),
     "minute": Figure(f"the task {TASK} trained, from some steps", "ms", PYTORCH, 9_000),
-    "opening": Figure("a model of SmolLM2's shape opened", "ms", PYTORCH, 500),
+    "opening": Figure("a model of SmolLM2's shape opened", "ms", PYTORCH, 400),
     "first-picture": Figure("its first picture, 60 tokens", "ms", PYTORCH, 150),
-    "every-head": Figure("its next step with every head", "ms", PYTORCH, 50),
+    "every-head": Figure("its next step with every head", "ms", PYTORCH, 60),
 }
 Measured = dict[str, tuple[float, float]]  # name -> measured, and what it is held against
 
