@@ -1,13 +1,10 @@
-"""Time from a change to the picture of all heads in Chromium, and one offline page against BertViz's head view.
+"""Time from a change to the picture of all heads in Chromium.
 
-    python benchmarks/draw.py [--json] [--only live|pages] [--libraries FOLDER]
+    python benchmarks/draw.py [--tokens 128 --tokens 1024]
 
-Live: the Write page with a random decoder of 12 layers x 12 heads, from the click (next step, another head, another
-layer) to the first animation frame after the new picture, against a page of the same server that only runs again; the
-pages take turns. Offline: build (Python) and paint (navigation to the frame after the first picture, from a file) and
-bytes, for the same weights: softmax of normal scores of deviation 2 behind a causal mask. BertViz's page asks a CDN for
-require.js, d3 and jQuery; here they lie beside it (from npm, or in --libraries), so its time has no network in it.
-H heads, T tokens.
+The Write page with a random decoder of 12 layers x 12 heads, from the click (next step, another head, another layer) to
+the first animation frame after the new picture, against a page of the same server that only runs again; the pages take
+turns.
 """
 
 import os
@@ -16,44 +13,32 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Annotated
 from urllib.parse import urlencode
 
-import orjson
 import torch
 import typer
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
-from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import transformer
-from transformer.attention_view.external_weights import Tensors
-from transformer.attention_view.offline_page import page
 from transformer.checkpoints.checkpoint import save
 from transformer.model.models import Transformer
 from transformer.settings.config import ModelConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 LAYERS = HEADS = 12
-LIVE_GOALS = {128: 3.0, 1024: 6.0}  # times the empty rerun, at most
-PAGE_GOALS = {"pooled": (30.0, 50.0), "exact": (15.0, 25.0)}  # at 128 tokens: times faster, times fewer bytes
+GOALS = {128: 3.0, 1024: 6.0}  # times the empty rerun, at most
 WARM_UP = 2
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 OPTIONS = ["--headless=new", "--no-sandbox", "--disable-gpu"]
-LIBRARIES = {"require.min.js": ("requirejs@2.3.6", "package/require.js"),
-             "d3.min.js": ("d3@5.7.0", "package/dist/d3.min.js"),
-             "jquery.min.js": ("jquery@2.1.0", "package/dist/jquery.min.js")}  # npm has no 2.0.0, which BertViz names
-CDN = "https://cdnjs.cloudflare.com/ajax/libs/(?:require.js/2.3.6|d3/5.7.0|jquery/2.0.0)/"
 EMPTY = """import streamlit as st
 st.button("Run again", on_click=lambda: st.session_state.update(runs=st.session_state.get("runs", 0) + 1))
 st.html(f'<output id="runs">{st.session_state.get("runs", 0)}</output>')
@@ -82,15 +67,6 @@ WATCH = """(root, [name, wanted]) => {
       requestAnimationFrame(() => resolve(performance.now() - began));
     });
     observer.observe(root, { attributes: true, childList: true, characterData: true, subtree: !name });
-  });
-}"""
-# Milliseconds from navigation to the animation frame after the one that has the picture.
-PAINTED = """(done) => {
-  window.painted = new Promise((resolve, reject) => {
-    setTimeout(() => reject(new Error(`no ${done} after five minutes`)), 300_000);
-    const seen = () => requestAnimationFrame(() => resolve(performance.now()));
-    const look = () => (document.querySelector(done) ? seen() : requestAnimationFrame(look));
-    look();
   });
 }"""
 
@@ -227,72 +203,6 @@ def measure(sides: dict[str, Callable[[], float]], repeats: int) -> dict[str, fl
     return {name: median(times) for name, times in taken.items()}
 
 
-def made_up(tokens: int, *, layers: int = LAYERS, heads: int = HEADS, deviation: float = 2.0) -> list[Tensor]:
-    """Weights of each layer, (1, H, T, T): softmax of normal scores behind a causal mask."""
-    generator = torch.Generator().manual_seed(3)
-    scores = deviation * torch.randn(layers, 1, heads, tokens, tokens, generator=generator)
-    return list(scores.masked_fill(~torch.ones(tokens, tokens).tril().bool(), float("-inf")).softmax(dim=-1))
-
-
-def ours(weights: list[Tensor], tokens: list[str], *, exact: bool) -> str:
-    return page(Tensors({"decoder": torch.cat(weights)}, {"decoder": (tokens, tokens)}), exact=exact)
-
-
-def bertviz(weights: list[Tensor], tokens: list[str]) -> str:
-    """BertViz's head view as a page, its three libraries looked for beside it."""
-    from bertviz import head_view
-
-    view = head_view(weights, tokens, html_action="return").data
-    return f'<!doctype html><html><head><meta charset="utf-8"></head><body>{re.sub(CDN, "", view)}</body></html>'
-
-
-def libraries(folder: Path) -> None:
-    """Put require.js, d3 and jQuery into a folder, out of npm's packages."""
-    for name, (package, inside) in LIBRARIES.items():
-        packed = subprocess.run(["npm", "pack", "--silent", package], cwd=folder, check=True, capture_output=True,
-                                text=True).stdout.strip()
-        with tarfile.open(folder / packed) as archive:
-            (folder / name).write_bytes(archive.extractfile(inside).read())
-
-
-def painted(browser: Browser, file: Path, done: str) -> float:
-    """Milliseconds from navigation to the frame after the first in which the selector `done` finds something."""
-    context = browser.new_context(viewport={"width": 1440, "height": 1000}, offline=True)
-    tab = context.new_page()
-    tab.add_init_script(f"({PAINTED})({done!r})")
-    tab.goto(file.as_uri(), timeout=300_000, wait_until="commit")
-    taken = tab.evaluate("window.painted")
-    context.close()
-    return taken
-
-
-def pages(browser: Browser, count: int, repeats: int, given: Path | None = None) -> dict[str, dict[str, float]]:
-    """Median build and paint in milliseconds, and bytes, of BertViz's page and of ours, pooled and exact."""
-    weights, tokens = made_up(count), [f"token{i}" for i in range(count)]
-    sides = {"BertViz": (lambda: bertviz(weights, tokens), "#attention line[stroke-opacity]"),
-             "pooled": (lambda: ours(weights, tokens, exact=False), "[data-drawn]"),
-             "exact": (lambda: ours(weights, tokens, exact=True), "[data-drawn]")}
-    found: dict[str, dict[str, list[float]]] = {name: {"build": [], "paint": [], "bytes": []} for name in sides}
-    with TemporaryDirectory() as folder:
-        if given is None:
-            libraries(Path(folder))
-        else:
-            for name in LIBRARIES:
-                shutil.copy(given / name, folder)
-        for repeat in range(repeats + 1):
-            for name, (make, done) in sides.items():
-                began = perf_counter()
-                text = make()
-                took = 1_000 * (perf_counter() - began)
-                file = Path(folder) / f"{name}.html"
-                file.write_text(text, "utf-8")
-                paint = painted(browser, file, done)
-                if repeat:  # the first is a warm-up
-                    for what, value in (("build", took), ("paint", paint), ("bytes", file.stat().st_size)):
-                        found[name][what].append(value)
-    return {name: {what: median(values) for what, values in side.items()} for name, side in found.items()}
-
-
 def cpu_name() -> str:
     """The processor's name."""
     known = Path("/proc/cpuinfo")
@@ -305,22 +215,9 @@ def live_rows(browser: Browser, tokens: int, repeats: int) -> Iterator[dict[str,
     taken = live(browser, tokens, repeats)
     empty = taken.pop("empty rerun")
     for change, milliseconds in taken.items():
-        ratio, goal = milliseconds / empty, LIVE_GOALS.get(tokens)
-        yield {"row": f"{change}, {tokens:,} tokens", "unit": "ms", "ours": milliseconds, "peer": empty, "ratio": ratio,
+        ratio, goal = milliseconds / empty, GOALS.get(tokens)
+        yield {"row": f"{change}, {tokens:,} tokens", "ours": milliseconds, "peer": empty, "ratio": ratio,
                "goal": goal, "met": None if goal is None else ratio <= goal}
-
-
-def page_rows(browser: Browser, tokens: int, repeats: int, given: Path | None) -> Iterator[dict[str, object]]:
-    found = pages(browser, tokens, repeats, given)
-    theirs = found.pop("BertViz")
-    for name, side in found.items():
-        goals = PAGE_GOALS[name] if tokens == 128 else (None, None)
-        for what, unit, goal, scale in (("build + paint", "ms", goals[0], 1), ("bytes", "kB", goals[1], 1_000)):
-            one, other = ((side["build"] + side["paint"], theirs["build"] + theirs["paint"]) if unit == "ms" else
-                          (side["bytes"], theirs["bytes"]))
-            yield {"row": f"page {name}, {tokens} tokens: {what}", "unit": unit, "ours": one / scale,
-                   "peer": other / scale, "ratio": other / one, "goal": goal,
-                   "met": None if goal is None else other / one >= goal, "parts": {"ours": side, "peer": theirs}}
 
 
 def executable() -> str:
@@ -341,35 +238,18 @@ def chromium() -> Iterator[Browser]:
 
 
 def main(
-    only: Annotated[str | None, typer.Option(help="live or pages; without it both.")] = None,
-    live_tokens: Annotated[list[int], typer.Option(help="Tokens of the live pictures.")] = (128, 1024),
-    page_tokens: Annotated[list[int], typer.Option(help="Tokens of the offline pages.")] = (32, 64, 128),
-    repeats: Annotated[int, typer.Option(min=1, help="How often each live change is timed.")] = 9,
-    page_repeats: Annotated[int, typer.Option(min=1, help="How often each offline page is built and painted.")] = 3,
-    libraries: Annotated[Path | None, typer.Option(help="Folder with BertViz's three libraries.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")] = False,
+    tokens: Annotated[list[int], typer.Option(help="Tokens of the pictures.")] = (128, 1024),
+    repeats: Annotated[int, typer.Option(min=1, help="How often each change is timed.")] = 9,
 ) -> None:
     """Times drawing in Chromium; prints each figure with its goal."""
-    torch.set_num_threads(1)
-    rows: list[dict[str, object]] = []
     with chromium() as browser:
-        about = {"cpu": cpu_name(), "cores": os.cpu_count(), "python": platform.python_version(),
-                 **{name: version(name) for name in ("torch", "streamlit", *(("bertviz",) if only != "live" else ()))},
-                 "chromium": browser.version, "repeats": repeats, "page_repeats": page_repeats}
-        print(*(f"{name} {value}" for name, value in about.items()), sep=", ")
-        print(f"\n{f'{LAYERS} x {HEADS} heads; medians':45}{'ours':>10}{'peer':>10}{'ratio':>9}{'goal':>9}")
-        for part, sizes, each in (("live", live_tokens, lambda size: live_rows(browser, size, repeats)),
-                                  ("pages", page_tokens, lambda size: page_rows(browser, size, page_repeats,
-                                                                                libraries))):
-            for size in sizes if only in (None, part) else ():
-                for row in each(size):
-                    rows.append(row)
-                    goal = "" if row["goal"] is None else f"{'at most' if part == 'live' else 'over'} {row['goal']:g}"
-                    print(f"{row['row']:45}{row['ours']:7,.0f} {row['unit']}{row['peer']:7,.0f} {row['unit']}"
-                          f"{row['ratio']:9.1f}  {goal}{'' if row['met'] in (None, True) else ', missed'}", flush=True)
-    if as_json:
-        print(orjson.dumps({"benchmark": "draw", "ratio": "live: ours / empty rerun; pages: BertViz / ours", **about,
-                            "rows": rows}).decode())
+        print(f"{cpu_name()}, Chromium {browser.version}, {repeats} times\n")
+        print(f"{f'{LAYERS} x {HEADS} heads; medians':35}{'ms':>8}{'empty rerun':>13}{'ratio':>9}{'goal':>9}")
+        for count in tokens:
+            for row in live_rows(browser, count, repeats):
+                goal = "" if row["goal"] is None else f"at most {row['goal']:g}"
+                print(f"{row['row']:35}{row['ours']:8,.0f}{row['peer']:13,.0f}{row['ratio']:9.1f}  {goal}"
+                      f"{'' if row['met'] in (None, True) else ', missed'}", flush=True)
 
 
 if __name__ == "__main__":

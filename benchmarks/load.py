@@ -1,9 +1,9 @@
 """How much visitors slow each other down.
 
-    python benchmarks/load.py others [--steps 30] [--rounds 2] [--json]
-    python benchmarks/load.py room [--phones 200] [--people 50] [--seconds 60] [--workers 2] [--json]
-    python benchmarks/load.py arrive [--people 100] [--people 40] [--within 1] [--workers 2 | --url URL] [--json]
-    python benchmarks/load.py people [--people 100] [--seconds 60] [--every 5] [--workers 2 | --url URL] [--json]
+    python benchmarks/load.py others [--steps 30] [--rounds 2]
+    python benchmarks/load.py room [--phones 200] [--people 50] [--seconds 60] [--workers 2]
+    python benchmarks/load.py arrive [--people 100] [--people 40] [--within 1] [--workers 2 | --url URL]
+    python benchmarks/load.py people [--people 100] [--seconds 60] [--every 5] [--workers 2 | --url URL]
 
 others: three visitors paste 100,000 characters and three open the heaviest views, while a seventh steps through a
 translation. A step lasts from the press of a button to the last message that the server sends for it. Steps alone and
@@ -23,18 +23,22 @@ room: a class of phones follows a lecturer who steps every three seconds, while 
 all phones vote.
 """
 
+import asyncio
 import os
 import platform
 import random
+import re
+import secrets
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AsyncExitStack, contextmanager, nullcontext
 from multiprocessing import Event, Process, Value
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Annotated
+from urllib.request import urlopen
 
 import orjson
 import typer
@@ -42,15 +46,17 @@ import typer
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import people as crowds
-from benchmarks import room as rooms
-from benchmarks.people import spread
-from benchmarks.processes import cpu_seconds, resident_mb, total
+from benchmarks.people import Found, Person, cpu_seconds, proportional_mb, resident_mb, spread, total, with_children
 from tests.raw.client import Client, Server, serving
+from transformer.rooms.room import OPEN, new_key
+from transformer.rooms.store import Store
+from ui.server.simulated_phones import Phone, PhoneFigures, all_join, all_vote
 
 SLOWER, GROWN = 2.0, 1.2  # goals
 P95_MS = 1_000.0
 FIRST_MS = 50.0           # for each person, until the first picture
 JOIN_S = 10.5             # until all phones have joined that arrive within 10 s
+ARRIVE_S, VOTE_S, EVERY_S, PEOPLE_EVERY_S = 10.0, 2.0, 3.0, 5.0
 AWAY = 60                 # seconds after everybody has left until memory is read
 FORGOTTEN = 5             # seconds until nothing is computed for them any more, and for how long that is watched
 TEXT = "The quick brown fox jumps over the lazy dog and sees a red house near the river in the morning"
@@ -175,25 +181,102 @@ def measure(steps: int, rounds: int, away: int) -> dict[str, object]:
             "steps": len(alone), "machine": platform.processor() or platform.machine(), "cores": os.cpu_count()}
 
 
+class Lecturer(Person):
+    """The tab that leads the room."""
+
+    async def lead(self, store: Store, room: str) -> None:
+        tab = secrets.token_hex(16)
+        await self.send(room_bar={"tab": tab})
+        store.lead(room, tab)
+        await self.send(room_bar={"tab": tab})
+
+
+async def play(server: Server, phones: int, people: int, seconds: float, scripts: str) -> dict[str, object]:
+    """Runs lecturer, phones and other people at once; returns the figures."""
+    store, key, met, found = Store(server.home / "rooms.sqlite"), new_key(), PhoneFigures(), Found()
+    room = store.open_room(key)
+    async with AsyncExitStack() as stack:
+        lecturer = Lecturer(1, Found(), f"headsup_room={key}")
+        await lecturer.open(server, stack)
+        await lecturer.lead(store, room.id)
+        others = [Person(100 + number, found) for number in range(people)]
+        for at in range(0, people, 10):
+            await asyncio.gather(*(one.open(server, stack) for one in others[at:at + 10]))
+        phones_ = [Phone(server.url, room.code, met) for _ in range(phones)]
+        joined = await all_join(phones_, ARRIVE_S, scripts)
+        first, met.later = list(met.first), []
+        until, chance, changes = time.perf_counter() + seconds, random.Random(people), {}
+        following = [asyncio.create_task(phone.follow(until + 2 * EVERY_S)) for phone in phones_]
+        stepping = [asyncio.create_task(one.keep_stepping(PEOPLE_EVERY_S, until, random.Random(chance.random())))
+                    for one in others]
+        while time.perf_counter() < until:
+            began = time.perf_counter()
+            await lecturer.step()
+            changes[store.rev(room.id)] = began
+            await asyncio.sleep(max(0, began + EVERY_S - time.perf_counter()))
+        ended = await asyncio.gather(*stepping, return_exceptions=True)
+        await asyncio.gather(*following)
+        took, late = arrivals(met, changes, phones)
+        spec = {"about": "next token", "form": "choice", "ask": "Which?", "choices": ["a", "b", "c", "d"]}
+        question = store.ask(room.id, spec, {"right": 0, "values": [1, 0, 0, 0], "said": ""}, {})
+        store.set_phase(room.id, question.id, OPEN)
+        voted = await all_vote(phones_, question.id, 4, VOTE_S)
+        counted = store.answers(room.id, store.question(room.id, question.id), 1)
+        for phone in phones_:
+            phone.close()
+    store.end(room.id)
+    found.errors += [repr(one) for one in ended if one is not None] + met.errors + lecturer.found.errors
+    return {"phones": phones, "people": people, "seconds": seconds, "joined_s": joined,
+            "join": spread([1_000 * one for one in met.joins]),
+            "follow": spread([1_000 * one for one in took]), "late": late, "steps_of_lecturer": len(changes),
+            "step": spread(found.steps), "steps": len(found.steps),
+            "voted_s": voted, "votes": len(counted), "right_counts": sorted(one["value"] for one in counted) == sorted(
+                at % 4 for at in range(phones)), "vote": spread([1_000 * one for one in met.votes]),
+            "first_bytes": max(first, default=0), "bytes_a_step": sum(met.later) / max(1, len(met.later)),
+            "mixed_up": found.mixed, "errors": len(found.errors), "first_error": next(iter(found.errors), None)}
+
+
+def arrivals(met: PhoneFigures, changes: dict[int, float], phones: int) -> tuple[list[float], int]:
+    """Seconds from each press of the lecturer to its revision on each phone; and how many phones skipped a revision."""
+    took, late = [], 0
+    for rev, began in changes.items():
+        there = [when - began for when in met.seen.get(rev, ())]
+        took += there
+        late += phones - len(there)
+    return took, late
+
+
+def memory_of(server: Server) -> dict[str, float]:
+    """MB of all processes of a server: with shared pages counted once (PSS), and for each process (RSS)."""
+    return {"rss_mb": total(resident_mb, server.pid), "pss_mb": total(proportional_mb, server.pid)}
+
+
+def measure_class(server: Server, phones: int, people: int, seconds: float) -> dict[str, object]:
+    """Measures one class."""
+    with urlopen(f"{server.url}/r") as page:
+        script = re.search(r"scripts/([\w.-]+)", page.read().decode())[1]
+    load, own, before = os.getloadavg()[0], time.process_time(), memory_of(server)
+    found = asyncio.run(play(server, phones, people, seconds, script))
+    return found | {"memory_before": before, "memory": memory_of(server), "processes": len(with_children(server.pid)),
+                    "own_cpu_s": time.process_time() - own, "load_before": load}
+
+
 app = typer.Typer(add_completion=False, help="How much visitors slow each other down.")
 
 
 @app.command("others")
 def measure_others(steps: Annotated[int, typer.Option(min=5)] = 30, rounds: Annotated[int, typer.Option(min=1)] = 2,
-                   away: Annotated[int, typer.Option(min=0)] = AWAY, json: bool = False) -> None:
+                   away: Annotated[int, typer.Option(min=0)] = AWAY) -> None:
     """One visitor who steps, alone and among six busy ones; exits with 1 if a goal is missed."""
     found = measure(steps, rounds, away)
-    if json:
-        print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
-    else:
-        print(f"a step alone: median {found['alone']['median_ms']:,.0f} ms, 95th percentile "
-              f"{found['alone']['p95_ms']:,.0f} ms")
-        print(f"a step among six others, who got {found['answers_to_others']} answers: median "
-              f"{found['among']['median_ms']:,.0f} ms, 95th percentile {found['among']['p95_ms']:,.0f} ms: "
-              f"{found['slower']:.2f} times as long (goal {SLOWER:g})")
-        print("memory: " + ", ".join(f"{name} {mb:,.0f} MB" for name, mb in found["memory_mb"].items())
-              + f": {found['grown'] - 1:+.0%} (goal {GROWN - 1:+.0%})")
-        print(f"{FORGOTTEN} s after they have left, {found['busy_after']:.0%} of one core is busy")
+    print(f"a step alone: median {found['alone']['median_ms']:,.0f} ms, 95th percentile "
+          f"{found['alone']['p95_ms']:,.0f} ms")
+    print(f"a step among six others, who got {found['answers_to_others']} answers: median "
+          f"{found['among']['median_ms']:,.0f} ms, 95th percentile {found['among']['p95_ms']:,.0f} ms: "
+          f"{found['slower']:.2f} times as long (goal {SLOWER:g})")
+    print("memory: " + ", ".join(f"{name} {mb:,.0f} MB" for name, mb in found["memory_mb"].items())
+          + f": {found['grown'] - 1:+.0%} (goal {GROWN - 1:+.0%})")
+    print(f"{FORGOTTEN} s after they have left, {found['busy_after']:.0%} of one core is busy")
     raise typer.Exit(not found["goals_met"])
 
 
@@ -202,17 +285,14 @@ def measure_people(
     people: Annotated[list[int], typer.Option(min=1, help="How many; again for another crowd.")] = (100,),
     seconds: Annotated[float, typer.Option(min=1)] = 60, every: Annotated[float, typer.Option(min=0.1)] = 5,
     workers: Annotated[int, typer.Option(min=0, help="So many processes behind a proxy; 0: one, and none.")] = 0,
-    url: Annotated[str, typer.Option(help="A server that runs already.")] = "", json: bool = False,
+    url: Annotated[str, typer.Option(help="A server that runs already.")] = "",
 ) -> None:
     """A crowd whose people step independently; exits with 1 if a goal is missed."""
     with TemporaryDirectory() as folder, (nullcontext(Server(url.rstrip("/"), Path(folder), 0)) if url else
                                           serving(Path(folder), workers=workers)) as server:
         rows = [crowds.measure(server, count, seconds, every) for count in people]
     met = all(row["step_ms"]["p95_ms"] <= P95_MS and not row["errors"] and not row["mixed_up"] for row in rows)
-    if json:
-        print(orjson.dumps({"benchmark": "people", "rows": rows, "goals_met": met, "cores": os.cpu_count()},
-                           option=orjson.OPT_INDENT_2).decode())
-    for row in () if json else rows:
+    for row in rows:
         first, step = row["first_ms"], row["step_ms"]
         print(f"{row['people']} people, {row['steps']} steps in {row['seconds']:g} s: a step "
               f"{step['median_ms']:,.0f} ms, 95th percentile {step['p95_ms']:,.0f} ms (goal {P95_MS:,.0f}); first "
@@ -232,7 +312,7 @@ def measure_arrivals(
     people: Annotated[list[int], typer.Option(min=1, help="How many; again for another crowd.")] = (100, 40),
     within: Annotated[float, typer.Option(min=0)] = 1,
     workers: Annotated[int, typer.Option(min=0, help="So many processes behind a proxy; 0: one, and none.")] = 0,
-    url: Annotated[str, typer.Option(help="A server that runs already.")] = "", json: bool = False,
+    url: Annotated[str, typer.Option(help="A server that runs already.")] = "",
 ) -> None:
     """A crowd that opens Translate at once; exits with 1 if a goal is missed."""
     rows = []
@@ -243,10 +323,7 @@ def measure_arrivals(
                 rows.append(crowds.measure_arrivals(server, count, within, own=own))
     met = all(row["first_ms"]["p95_ms"] <= FIRST_MS * row["people"] and not row["errors"] and not row["mixed_up"]
               for row in rows)
-    if json:
-        print(orjson.dumps({"benchmark": "arrive", "rows": rows, "goals_met": met, "cores": os.cpu_count()},
-                           option=orjson.OPT_INDENT_2).decode())
-    for row in () if json else rows:
+    for row in rows:
         whose, first = "each with their own" if row["own"] else "all with the same", row["first_ms"]
         print(f"{row['people']} people within {row['within']:g} s, {whose} sentence: first picture "
               f"{first['median_ms']:,.0f} ms, 95th percentile {first['p95_ms']:,.0f} (goal "
@@ -262,16 +339,12 @@ def measure_room(
     phones: Annotated[int, typer.Option(min=1)] = 200, people: Annotated[int, typer.Option(min=0)] = 50,
     seconds: Annotated[float, typer.Option(min=6)] = 60,
     workers: Annotated[int, typer.Option(min=0, help="So many processes behind a proxy; 0: one, and none.")] = 2,
-    json: bool = False,
 ) -> None:
     """A class of phones that follow a lecturer, and others who step; exits with 1 if a goal is missed."""
     with TemporaryDirectory() as folder, serving(Path(folder), workers=workers) as server:
-        found = rooms.measure(server, phones, people, seconds)
+        found = measure_class(server, phones, people, seconds)
     met = (found["follow"]["p95_ms"] <= P95_MS and found["step"]["p95_ms"] <= P95_MS and found["joined_s"] <= JOIN_S
            and found["votes"] == phones and found["right_counts"] and not found["errors"] and not found["mixed_up"])
-    if json:
-        print(orjson.dumps(found | {"benchmark": "room", "goals_met": met}, option=orjson.OPT_INDENT_2).decode())
-        raise typer.Exit(not met)
     follow, step, memory_mb = found["follow"], found["step"], found["memory"]
     kept, busy = found["bytes_a_step"] / 1e3, found["processes"]
     print(f"{phones} phones in after {found['joined_s']:.1f} s (goal {JOIN_S:g}), each after "

@@ -1,6 +1,6 @@
 """How long the quick tasks take, from the press that starts one to what it can do then.
 
-    python benchmarks/minute.py [--only reverse] [--json]
+    python benchmarks/minute.py [--only reverse]
 
 Each is started as the page starts it, with the process that stands by. It prints the seconds until the first point of
 the curve, until the first picture of attention, until unseen texts are right as often as the task promises, and until
@@ -8,7 +8,6 @@ the head that it is about has formed; then how often the finished model is right
 token, and the same of the run that lacks what is needed. Goals: docs/measured.md.
 """
 
-import platform
 import sys
 import time
 from itertools import pairwise
@@ -16,7 +15,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import orjson
 import torch
 import typer
 
@@ -87,10 +85,8 @@ def told_right(ckpt: Checkpoint, name: str, line: str) -> tuple[int, int]:
     return sum(guess == ids[at + 1] for guess, at in zip(guesses, places, strict=True)), len(places)
 
 
-def main(only: Annotated[list[str] | None, typer.Option(help="One of the tasks; again for more.")] = None,
-         as_json: Annotated[bool, typer.Option("--json")] = False) -> None:
+def main(only: Annotated[list[str] | None, typer.Option(help="One of the tasks; again for more.")] = None) -> None:
     """Train each task, and print a table."""
-    rows = []
     for name, about in QUICK.items():
         if only and name not in only:
             continue
@@ -105,12 +101,8 @@ def main(only: Annotated[list[str] | None, typer.Option(help="One of the tasks; 
         took = row["right"] if row["right"] is not None else row["formed"]
         row["met"] = (took is not None and took <= about.seconds and row["test"] >= about.right
                       and row["first point"] <= FIRST)
-        rows.append(row)
-        if not as_json:
-            print(", ".join(f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}"
-                            for key, value in row.items()), flush=True)
-    if as_json:
-        print(orjson.dumps({"machine": platform.processor() or platform.machine(), "rows": rows}).decode())
+        print(", ".join(f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}"
+                        for key, value in row.items()), flush=True)
 
 
 if __name__ == "__main__":

@@ -7,17 +7,17 @@ import os
 import random
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from urllib.parse import urlencode, urlsplit
 
 import orjson
+import psutil
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
-from benchmarks.processes import cpu_seconds, proportional_mb, resident_mb, total
 from tests.raw.client import ENDS, WIDGET, Server, strings
 from ui.server import rehearsal
 
@@ -196,3 +196,39 @@ def measure(server: Server, count: int, seconds: float, every: float) -> dict[st
 def spread(taken: list[float]) -> dict[str, float]:
     """Median and 95th percentile in milliseconds; 0 for no values."""
     return {f"{name}_ms": value for name, value in rehearsal.spread(taken).items()}
+
+
+def with_children(pid: int) -> list[psutil.Process]:
+    """A process and all its descendants; none for pid 0 or a process that has ended."""
+    try:
+        root = psutil.Process(pid)
+        return [root, *root.children(recursive=True)] if pid else []
+    except psutil.NoSuchProcess:
+        return []
+
+
+def total(of: Callable[[psutil.Process], float], pid: int) -> float:
+    """The sum of a figure over a process and its descendants, leaving out those that end meanwhile."""
+    figures = []
+    for process in with_children(pid):
+        try:
+            figures.append(of(process))
+        except psutil.NoSuchProcess:
+            continue
+    return sum(figures)
+
+
+def proportional_mb(process: psutil.Process) -> float:
+    """Memory in use with shared pages divided among the processes that share them (PSS)."""
+    return process.memory_full_info().pss / 1e6
+
+
+def resident_mb(process: psutil.Process) -> float:
+    """Memory in use, shared pages included (RSS)."""
+    return process.memory_info().rss / 1e6
+
+
+def cpu_seconds(process: psutil.Process) -> float:
+    """Processor time, of user and system."""
+    times = process.cpu_times()
+    return times.user + times.system

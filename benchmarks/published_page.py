@@ -1,6 +1,6 @@
 """A published file in Chromium, opened from a disk: its size, its first picture, and its steps.
 
-    python benchmarks/published_page.py [--json] [--opens 5] [--steps 15] [--fetches 1000]
+    python benchmarks/published_page.py [--opens 5] [--steps 15] [--fetches 1000]
 
 Milliseconds. first picture: by the clock, from the page's beginning to the first drawing, in a browser that has been
 open for some seconds and that nobody debugs, since that has it decode the file twice. answer: what the worker takes of
@@ -38,7 +38,7 @@ from playwright.sync_api import Browser, Page
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.draw import OPTIONS, chromium, executable
-from benchmarks.processes import cpu_seconds, resident_mb
+from benchmarks.people import cpu_seconds, resident_mb
 from tests.waiting import listens, until
 from transformer.basics.paths import ROOT
 from transformer.publishing.page import publish
@@ -182,15 +182,13 @@ def fetched(file: Path, count: int) -> dict[str, float]:
         host.wait()
 
 
-def main(as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")] = False,
-         opens: Annotated[int, typer.Option(help="How often each file is opened.")] = 5,
+def main(opens: Annotated[int, typer.Option(help="How often each file is opened.")] = 5,
          steps: Annotated[int, typer.Option(help="Steps of each model; the shortest text has 20.")] = 15,
          fetches: Annotated[int, typer.Option(help="How many people fetch each file from one host.")] = 0) -> None:
     """Time published files in Chromium."""
-    rows = []
     with TemporaryDirectory() as folder, chromium() as browser:
         for name in STEPPED:
-            rows.append(row := measure(browser, name, Path(folder), opens, steps))
+            row = measure(browser, name, Path(folder), opens, steps)
             said = {key: f"{value['p50']:.0f} ms ({value['p95']:.0f})" for key, value in row.items()
                     if isinstance(value, dict)}
             print(f"{name}: {row['bytes']:,} bytes, {row['times_weights']:.2f} of its weights; first picture "
@@ -198,11 +196,9 @@ def main(as_json: Annotated[bool, typer.Option("--json", help="Print the result 
                   f"its drawing {said['drawing']}, by the clock {said['step_clock']}; with the whole model in view "
                   f"{said['model_answer']}, {said['model_drawing']}, {said['model_step_clock']}")
             if fetches:
-                row["host"] = host = fetched(Path(folder) / f"{name}.html", fetches)
+                host = fetched(Path(folder) / f"{name}.html", fetches)
                 print(f"{name}: {fetches:,} fetches take the host {host['processor_s']:.1f} s of a processor, "
                       f"{host['seconds']:.0f} s in all, {host['memory_mb']:.0f} MB")
-    if as_json:
-        print(orjson.dumps({"benchmark": "published_page", "unit": "ms", "rows": rows}).decode())
 
 
 if __name__ == "__main__":

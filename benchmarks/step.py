@@ -1,7 +1,7 @@
 """Forty decoded tokens with every attention weight in memory, against Hugging Face's Marian or Llama with the same
 weights.
 
-    python benchmarks/step.py [--json] [--only opus-mt] [--layers 6 --d-model 512 --n-heads 8 --d-ff 2048]
+    python benchmarks/step.py [--only opus-mt]
     python benchmarks/step.py --only smollm2 --model runs/imports/smollm2     # after `headsup import smollm2`
 
 Both sides read the same source, or prompt, on one CPU thread, decode the same forced tokens with their caches, and end
@@ -23,7 +23,6 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import Annotated
 
-import orjson
 import torch
 import transformers
 import typer
@@ -105,17 +104,23 @@ def build(*, layers: int, d_model: int, n_heads: int, d_ff: int, vocab_size: int
     return replace(ours, tokenizer=Numbers(), source_tokenizer=Numbers()), theirs
 
 
-def build_llama(*, layers: int, d_model: int, n_heads: int, kv_heads: int, d_ff: int, vocab_size: int,
-                max_len: int = 256) -> tuple[Checkpoint, transformers.LlamaForCausalLM]:
-    """Theirs with random weights, and ours as it is imported."""
+def made_llama(folder: Path, *, layers: int, d_model: int, n_heads: int, kv_heads: int, d_ff: int, vocab_size: int,
+               max_len: int = 256) -> tuple[Path, transformers.LlamaForCausalLM]:
+    """Ours with random weights as it is imported into a folder, and theirs."""
     torch.manual_seed(1)
     theirs = transformers.LlamaForCausalLM(transformers.LlamaConfig(
         hidden_size=d_model, num_hidden_layers=layers, num_attention_heads=n_heads, num_key_value_heads=kv_heads,
         intermediate_size=d_ff, vocab_size=vocab_size, max_position_embeddings=max_len, tie_word_embeddings=True,
         attn_implementation="eager")).eval().requires_grad_(False)
+    theirs.save_pretrained(folder / "theirs")
+    return transformer.import_model(folder / "theirs", folder / "ours", ids=True), theirs
+
+
+def build_llama(**shape: int) -> tuple[Checkpoint, transformers.LlamaForCausalLM]:
+    """Ours and theirs, of the same random weights."""
     with TemporaryDirectory() as folder:
-        theirs.save_pretrained(Path(folder) / "theirs")
-        ours = transformer.load(transformer.import_model(Path(folder) / "theirs", Path(folder) / "ours", ids=True))
+        place, theirs = made_llama(Path(folder), **shape)
+        ours = transformer.load(place)
     return replace(ours, tokenizer=Numbers(), source_tokenizer=Numbers()), theirs
 
 
@@ -271,41 +276,26 @@ def floor(ckpt: Checkpoint, tokens: int) -> float:
     return tokens * min(taken)
 
 
-def cpu_name() -> str:
-    """The processor's name."""
-    known = Path("/proc/cpuinfo")
-    lines = known.read_text().splitlines() if known.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+def row(name: str, ours: float, peer: float) -> str:
+    return f"{name:60}{ours:10.1f}{peer:10.1f}{peer / ours:14.2f}"
 
 
 def main(
-    layers: Annotated[int | None, typer.Option(help="Of the encoder, and as many of the decoder.")] = None,
-    d_model: Annotated[int | None, typer.Option()] = None,
-    n_heads: Annotated[int | None, typer.Option()] = None,
-    d_ff: Annotated[int | None, typer.Option()] = None,
-    vocab_size: Annotated[int | None, typer.Option()] = None,
     tokens: Annotated[int, typer.Option(min=1, help="Tokens to decode.")] = 40,
     source: Annotated[int, typer.Option(min=1, help="Tokens to read, the end token included.")] = 24,
     only: Annotated[list[str], typer.Option(help=f"Of {', '.join(SHAPES)}; again for more.")] = [],  # noqa: B006
     repeats: Annotated[int, typer.Option(min=1, help="How often each side is timed.")] = 9,
     model: Annotated[Path | None, typer.Option(help="An imported decoder, in place of random weights.")] = None,
     lengths: Annotated[list[int], typer.Option(help="Tokens before a decoder's next step.")] = LENGTHS,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")] = False,
 ) -> None:
-    """Time our steps with all attention weights against Hugging Face's; without a size, at known shapes."""
+    """Time our steps with all attention weights against Hugging Face's."""
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
-    sizes = {"layers": layers, "decoder_layers": layers, "d_model": d_model, "n_heads": n_heads, "d_ff": d_ff,
-             "vocab_size": vocab_size}
-    given = {name: size for name, size in sizes.items() if size is not None}
-    about = {"torch": torch.__version__, "transformers": transformers.__version__, "python": platform.python_version(),
-             "cpu": cpu_name(), "threads": torch.get_num_threads(), "tokens": tokens, "source": source,
-             "repeats": repeats}
-    print(*(f"{name} {value}" for name, value in about.items()), sep=", ")
-    rows = []
-    shapes = {name: shape for name, shape in SHAPES.items() if name in (only or SHAPES)}
-    for name, shape in ({"as given": SHAPES["translate"] | given} if given else shapes).items():
+    print(f"{platform.processor() or platform.machine()}, torch {torch.__version__}, transformers "
+          f"{transformers.__version__}, one thread, {tokens} tokens after {source}, {repeats} times")
+    for name, shape in SHAPES.items():
+        if only and name not in only:
+            continue
         decoder, longest = "kv_heads" in shape, tokens + max([source, *lengths])
         if model and decoder:
             pair = opened(model)
@@ -321,19 +311,12 @@ def main(
         for reads, ours in (("weights read after the last step", "end"),
                             ("all weights so far read at every step", "every")):
             for against, peer in (("generate", "generate"), ("loop of forward", "loop")):
-                row = {"shape": name, "row": f"{reads}, against {against}", "ours": taken[ours], "peer": taken[peer],
-                       "ratio": taken[peer] / taken[ours]}
-                print(f"{row['row']:60}{row['ours']:10.1f}{row['peer']:10.1f}{row['ratio']:14.2f}")
-                rows.append(row)
+                print(row(f"{reads}, against {against}", taken[ours], taken[peer]))
         for length in lengths if decoder else ():
             newest = task.newest(length)
             for reads in ("row", "all"):
-                row = {"shape": name, "row": f"processor, next step behind {length} tokens, read as {reads}",
-                       "ours": newest[reads], "peer": newest["peer"], "ratio": newest["peer"] / newest[reads]}
-                print(f"{row['row']:60}{row['ours']:10.1f}{row['peer']:10.1f}{row['ratio']:14.2f}")
-                rows.append(row)
-    if as_json:
-        print(orjson.dumps({"benchmark": "step", "unit": "ms", "ratio": "peer / ours", **about, "rows": rows}).decode())
+                print(row(f"processor, next step behind {length} tokens, read as {reads}", newest[reads],
+                          newest["peer"]))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How many bytes a first visit takes: Home, then Translate in the same browser, and Home again as on another day.
 
-    python benchmarks/visit.py [--json] [--page NAME ...]
+    python benchmarks/visit.py [--page NAME ...]
 
 Chromium with an empty cache comes to the app as `make app` serves it, by way of a forwarder that counts what passes,
 so bytes on the wire are all bytes to the browser: heads of answers and the messages of the websocket as they are sent.
@@ -19,7 +19,6 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 from urllib.parse import urlsplit
 
-import orjson
 import typer
 from playwright.sync_api import BrowserContext, CDPSession
 
@@ -161,20 +160,15 @@ def show(row: dict[str, object], again: bool) -> None:
               f"{urlsplit(file['url']).path}")
 
 
-def main(page: Annotated[list[str] | None, typer.Option(help="Pages of the first visit, in their order.")] = None,
-         json: bool = False) -> None:
+def main(page: Annotated[list[str] | None, typer.Option(help="Pages of the visit, in their order.")] = None) -> None:
     """Measures and prints; exits with 1 if the goal is missed."""
     rows = measure(page or list(PAGES))
     *first, again = rows
     wire = sum(row["wire"] for row in first)
-    if json:
-        print(orjson.dumps({"benchmark": "visit", "first": first, "again": again, "wire": wire, "goal": GOAL,
-                            "goal_met": wire <= GOAL}, option=orjson.OPT_INDENT_2).decode())
-    else:
-        for row in rows:
-            show(row, row is again)
-        print(f"a first visit of {' and '.join(row['page'] for row in first)}: {wire / 1e6:.2f} MB (goal "
-              f"{GOAL / 1e6:g} MB)")
+    for row in rows:
+        show(row, row is again)
+    pages = " and ".join(row["page"] for row in first)
+    print(f"a first visit of {pages}: {wire / 1e6:.2f} MB (goal {GOAL / 1e6:g} MB)")
     raise typer.Exit(wire > GOAL)
 
 
