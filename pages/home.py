@@ -9,6 +9,7 @@ from transformer.checkpoints.openings import OPENINGS
 from transformer.settings.quick_tasks import QUICK
 from transformer.text.sides import sides_of
 from ui.choices.quick_picture import quick_picture
+from ui.components.attention_view import Selected
 from ui.figures import markdown_text
 from ui.lessons.lesson_list import offer_tour
 from ui.page.link import arrive_at, leave_at
@@ -112,8 +113,8 @@ def show_examples(*, dark: bool) -> None:
 
 arrive_at(PAGE, {})
 dark = st.context.theme.type == "dark"
-for name, value in SELECTION.items():
-    st.session_state.setdefault(f"{PAGE}_{name}", value)
+if not Selected.selection.known(PAGE):
+    Selected(PAGE).select(**SELECTION)
 st.html(f"<style>{CARD}</style>")
 presented = presenting(PAGE)
 left, right = [st.container()] * 2 if presented else st.columns([3, 7], gap="large")

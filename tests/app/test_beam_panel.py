@@ -1,6 +1,7 @@
 """Beam search on Translate, without a browser; tests/browser/test_beam.py clicks it."""
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -74,7 +75,7 @@ def test_a_search_is_not_done_again_for_another_head_or_copy_of_the_model(visit,
     at = visit(PAGE, text=TEXT, beam="2")
     before = hypotheses(at)
     monkeypatch.setattr("ui.views.translate.beam.beam_tree", None)
-    at.session_state["translate_head"] = 2
+    at.session_state["translate_selection"] = replace(at.session_state["translate_selection"], head=2)
     at.run()
     reopen()
     at.run()

@@ -1,6 +1,7 @@
 """Lessons: the page that lists them, and the bar that goes with every page."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -227,7 +228,7 @@ def test_a_cell_clicked_in_the_row_asked_about_is_the_answer(visit):
     assert bar(at)["question"]["row"] == "le"
     for pair, said in (((1, 3), None), ((4, -2), None), ((4, 99), None), (
             (4, 2), "red has < 0.01 of this row. Most is on wine, 0.998.")):
-        at.session_state["translate_pair"] = pair
+        at.session_state["translate_selection"] = replace(at.session_state["translate_selection"], pair=pair)
         at.run()
         assert bar(at)["question"].get("verdict") == said
 
@@ -243,7 +244,7 @@ def test_nothing_is_judged_while_a_room_is_asked(visit, cookies, home):
     question = rooms.ask(room.id, {"about": "text", "form": "text", "ask": "What?"}, {}, {})
     for phase, pair, judged in (("open", (4, 3), False), ("answer", (4, 3), False), ("answer", (4, 2), True)):
         rooms.set_phase(room.id, question.id, phase)
-        at.session_state["translate_pair"] = pair
+        at.session_state["translate_selection"] = replace(at.session_state["translate_selection"], pair=pair)
         at.run()
         assert ("verdict" in bar(at)["question"]) is judged, phase  # nor the click, once the answer is shown
 

@@ -27,7 +27,7 @@ from transformer.attention_view.window import window
 from transformer.inference.decoding import GREEDY, Sampling, Step
 from transformer.inference.decoding_tree import FARTHEST
 from ui.components.scripts import component
-from ui.page.link import Field
+from ui.page.link import Field, Part
 from ui.page.presentation import presenting
 from ui.page.room_sharing import WALL, keep_picture, leading
 from ui.state.page_state import Kept, PageState, kept
@@ -48,31 +48,26 @@ _attention_view = component("attention_view", JS / "view" / "view.js", '<div cla
 
 
 class Selected(PageState):
-    """What is selected in the attention view of a page, kept part by part, as a link has it."""
+    """What is selected in the attention view of a page: one object, whose parts are parameters of its link. A part that
+    came from outside is a text, or None, until `in_range` has read it."""
 
-    @property
-    def selection(self) -> Selection:
-        """What is wanted; a part that came from outside is a text, or None, until `in_range` has read it."""
-        return _selection_of(lambda name: Kept(None, name=name).of(self.page))
-
-    @selection.setter
-    def selection(self, selection: Selection) -> None:
-        self.select(**vars(selection))
+    selection: Kept[Selection] = kept(lambda: _selection_of({}))
 
     def select(self, **parts: object) -> None:
         """Select something else; parts that are not given stay, but for the pair of tokens."""
-        for name, value in {"pair": None, **parts}.items():
-            Kept[object](None, name=name).put(self.page, value)
+        self.selection = replace(self.selection, **{"pair": None, **parts})
 
     @staticmethod
     def fields(prefix: str = "", **first: Any) -> dict[str, Field]:
         """The selection as fields of a link; first: those that begin with other values than elsewhere."""
-        return {f"{prefix}{name}": Field(first.get(name), lambda value: value[:LONGEST], partial(selection_param, name))
-                for name in _NAMES}
+        return {f"{prefix}{name}": Part(
+            first.get(name), lambda value: value[:LONGEST], partial(selection_param, name), name=name,
+            whole=Selected.selection, at=f"_{prefix}".rstrip("_")) for name in _NAMES}
 
 
-def _selection_of(part: Callable[[str], Any]) -> Selection:
-    return Selection(**{name: part(name) for name in _NAMES})
+def _selection_of(parts: Mapping[str, Any]) -> Selection:
+    found: dict[str, Any] = {name: parts.get(name) for name in _NAMES}
+    return Selection(**found)
 
 
 class EncoderOnly(UserDict[Stack, Carried]):
@@ -97,8 +92,10 @@ class Drawn(Selected):
 def _selection_in_range(page: str, source: AttentionSource, *, newest: bool) -> tuple[Selection, AttentionSource]:
     """The selection, brought into the range of what there is and kept so, and the part of the source that is drawn."""
     state = Selected(page)
-    state.selection, drawn = in_range(state.selection, source, newest=newest)
-    return state.selection, drawn
+    selection, drawn = in_range(wanted := state.selection, source, newest=newest)
+    if selection != wanted:
+        state.selection = selection
+    return selection, drawn
 
 
 def selection_param(name: str, value: Any) -> str | None:
@@ -243,7 +240,7 @@ def _take_selection(page: str, key: str) -> None:
     if not _are_counts(selection, "number"):
         return
     drawn = Drawn(page)
-    drawn.selection, drawn.selection_answered = _selection_of(selection.get), selection["number"]
+    drawn.selection, drawn.selection_answered = _selection_of(selection), selection["number"]
     state[CELL_CHOSEN] = selection.get("pair") is not None and state.get(CELL_ASKED) == page
 
 

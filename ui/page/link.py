@@ -70,6 +70,25 @@ def number(text: str | float, least: float, most: float) -> float:
     return max(least, min(value, most))
 
 
+@dataclass(frozen=True)
+class Part(Field[V]):
+    """A parameter that is one part of an object, which is kept as a whole, and not under the parameter's own name.
+
+    whole: its `Kept` field; at: the suffix of the name of the page under which it is kept."""
+
+    whole: Any = None  # declared so, since a `Kept` would be taken for a field of this class
+    at: str = ""
+
+    def known(self, page: str) -> bool:
+        return self.whole.known(page + self.at)
+
+    def of(self, page: str) -> V:
+        return getattr(self.whole.of(page + self.at), self.name)
+
+    def put(self, page: str, value: V) -> None:
+        self.whole.put(page + self.at, replace(self.whole.of(page + self.at), **{self.name: value}))
+
+
 def address_fields(state: type[PageState]) -> dict[str, Field]:
     """The parameters that a page's state has, its own and those of its bases, by name."""
     return {name: field for one in reversed(state.__mro__) for name, field in vars(one).items()
@@ -174,28 +193,47 @@ def _draw_awaiting() -> None:
 def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
     """Puts the values of an address, after an arrival, into the page's widgets, keyed <page>_<name>, and returns all
     values; returns None where the page goes on as it was."""
-    state, widgets = st.session_state, {name: field for name, field in fields.items() if field.widget}
+    state, widgets = st.session_state, {name: _named(name, field) for name, field in fields.items() if field.widget}
     params = _arrived(page, known=f"{page}_arrived" in state)
     _take_along(page, params)
     if params is None:
-        for name, field in widgets.items():  # Streamlit drops the state of widgets that were not drawn
-            key = f"{page}_{name}"
-            if key not in state:
-                state[key] = state[f"{page}_arrived"][name]
-            elif state[key] is None and field.default is not None:  # a message without a value, which no browser sends
-                state[key] = field.default
+        for name in [name for name, field in widgets.items() if not field.known(page)]:
+            widgets.pop(name).put(page, state[f"{page}_arrived"][name])  # Streamlit drops widgets that were not drawn
+        for name, value in _values(page, widgets).items():
+            if value is None and widgets[name].default is not None:  # a message without one, which no browser sends
+                widgets[name].put(page, widgets[name].default)
         state.pop(ASKED, None)  # of an arrival that was cut short: whoever goes on asks for something else
         _draw_awaiting()
         return None
     values = read(fields, params)
     state[f"{page}_arrived"] = {name: values[name] for name in widgets}
-    for name in widgets:
-        state[f"{page}_{name}"] = values[name]
+    for name, field in widgets.items():
+        field.put(page, values[name])
     if params:
         state[f"{page}_checkpoint"] = params.get("checkpoint")
         state[ASKED] = page, params
     present(page, PRESENT.items() <= params.items())
     _draw_awaiting()
+    return values
+
+
+def _named(name: str, field: Field) -> Field:
+    """A field of a table that is kept under the name it has there."""
+    return field if field.name else replace(field, name=name)
+
+
+def _values(page: str, widgets: Mapping[str, Field]) -> dict[str, Any]:
+    """What is kept of these fields; of a whole, its parts are read together."""
+    wholes: dict[str, object] = {}
+    values = {}
+    for name, field in widgets.items():
+        if isinstance(field, Part):
+            key = field.whole.key(page + field.at)
+            if key not in wholes:
+                wholes[key] = field.whole.of(page + field.at)
+            values[name] = getattr(wholes[key], field.name)
+        else:
+            values[name] = field.of(page)
     return values
 
 
@@ -213,11 +251,13 @@ def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None =
     that are not on the screen; these are left out first, without a message.
     """
     state = st.session_state
-    kept = state[f"{page}_arrived"] = {name: state[f"{page}_{name}"] for name, field in fields.items() if field.widget}
-    for name, value in kept.items():
+    widgets = {name: _named(name, field) for name, field in fields.items() if field.widget}
+    kept = state[f"{page}_arrived"] = _values(page, widgets)
+    for name, field in widgets.items():
         # Streamlit drops the value of a widget that is not drawn, unless the page sets it again
-        with suppress(StreamlitAPIException):  # the value of one that is drawn cannot be set
-            state[f"{page}_{name}"] = value
+        if not isinstance(field, Part):  # of which there are no widgets
+            with suppress(StreamlitAPIException):  # the value of one that is drawn cannot be set
+                field.put(page, kept[name])
     params = whole = write(fields, checkpoint, **kept | values) | (PRESENT if presenting(page) else {})
     share(page, whole)
     if not fits(params):
