@@ -10,7 +10,8 @@ from ui.page.link import Field, address_fields, arrive_at, choice, leave_at
 from ui.page.presentation import show_title
 from ui.views.heads import attribution, contexts, direct, flow, lens, neurons, patching, prediction, spaces, why
 from ui.views.heads.page_layout import style
-from ui.views.heads.roles import roles_fields, show_roles
+from ui.views.heads.roles import show_roles
+from ui.views.heads.sample import RoleState
 from ui.views.heads.switch_state import Switch
 from ui.views.heads.switched_heads import show_switch
 
@@ -34,17 +35,17 @@ class View:
 
 
 VIEWS = {
-    "roles": View("Roles", show_roles, roles_fields(), explains=False),
-    "contexts": View("One head", contexts.show_contexts, contexts.FIELDS, explains=False),
+    "roles": View("Roles", show_roles, address_fields(RoleState), explains=False),
+    "contexts": View("One head", contexts.show_contexts, address_fields(contexts.ContextsState), explains=False),
     "switch": View("Switch off", show_switch, address_fields(Switch), explains=False),
     "spaces": View("Spaces", spaces.show_spaces, spaces.FIELDS, explains=False),
     "why": View("Why", why.show_why, {}, masked=True),
-    "lens": View("Lens", lens.show_lens, lens.FIELDS, masked=True),
-    "direct": View("Direct effect", direct.show_direct, direct.FIELDS),
-    "attribution": View("Attribution", attribution.show_attribution, attribution.FIELDS),
+    "lens": View("Lens", lens.show_lens, address_fields(lens.LensState), masked=True),
+    "direct": View("Direct effect", direct.show_direct, address_fields(direct.DirectState)),
+    "attribution": View("Attribution", attribution.show_attribution, address_fields(attribution.AttributionState)),
     "flow": View("Flow", flow.show_flow_view, flow.FIELDS, masked=True),
     "patching": View("Patching", patching.show_patching, patching.FIELDS, masked=True),
-    "neurons": View("Neurons", neurons.show_neurons, neurons.FIELDS, masked=True),
+    "neurons": View("Neurons", neurons.show_neurons, address_fields(neurons.NeuronsState), masked=True),
 }
 TEXT: Field[str | None] = Field(None, str, lambda value: value or None, long=True)
 FIELDS = {"view": choice("roles", list(VIEWS)), "text": TEXT,

@@ -12,6 +12,7 @@ from ui.choices.head import caption_of, origin
 from ui.page.link import choice, opened
 from ui.page.plain_text import say_error
 from ui.page.presentation import columns
+from ui.state.page_state import PageState
 from ui.state.work_queue import Work
 from ui.views.heads.prediction import Answer, Prediction, is_kept, kept
 
@@ -22,8 +23,12 @@ QUICK = 3 * RATE   # longer work waits for a button
 ROWS = 40          # tokens of the overview
 EMPTY = {"padding": "padding alone", "zero": "embeddings of zero", "mean": "the mean embedding at every position"}
 METHODS = {"integrated": "integrated gradients", "attention": "attention", "rollout": "rollout"}
-FIELDS = {"steps": choice(64, STEPS), "baseline": choice(BASELINES[0], list(BASELINES)),
-          "all": opened()}
+class AttributionState(PageState):
+    """What is kept of this view: the method, and whether all predicted tokens are shown."""
+
+    steps = choice(64, STEPS)
+    baseline = choice(BASELINES[0], list(BASELINES))
+    all = opened()
 
 
 def show_attribution(page: str, prediction: Prediction, *, dark: bool) -> None:
@@ -52,18 +57,18 @@ def show_attribution(page: str, prediction: Prediction, *, dark: bool) -> None:
 
 def _controls(page: str, prediction: Prediction) -> tuple[str, int]:
     """Draws the choosers of the baseline and of the number of steps; padding is no option without a padding token."""
-    state, key = st.session_state, f"{page}_baseline"
+    state = AttributionState(page)
     options = _baselines(prediction)
-    if state.get(key) not in options:
-        state[key] = options[0]
+    if state.baseline not in options:
+        state.baseline = options[0]
     with st.container(horizontal=True, gap="medium"):
         st.segmented_control(
-            "Baseline", options, key=key, required=True,
+            "Baseline", options, key=AttributionState.baseline.key(page), required=True,
             help="Where every token's path starts: the padding embedding, all zeros, or the mean of the vocabulary."
                  + ("" if "padding" in options else " This model has no padding."))
-        st.segmented_control("Integration steps", STEPS, key=f"{page}_steps", required=True,
+        st.segmented_control("Integration steps", STEPS, key=AttributionState.steps.key(page), required=True,
                              help="More steps take longer, and usually shrink the gap.")
-    return state[key], state[f"{page}_steps"]
+    return state.baseline, state.steps
 
 
 def _baselines(prediction: Prediction) -> list[str]:
@@ -183,14 +188,14 @@ def _overview(page: str, prediction: Prediction, baseline: str, steps: int, *, d
     if not is_kept(page, "overview", key):
         work = sum((_work(prediction, steps) for _ in rows), 0.0)
         place = st.empty()
-        asked_for = st.session_state[f"{page}_all"] and work <= QUICK
+        asked_for = AttributionState(page).all and work <= QUICK
         if not asked_for and not place.button(f"All {len(rows)} predicted tokens at once", key=f"{page}_overview",
                             icon=":material/grid_on:", help=f"About {max(1.0, work / RATE):,.0f} seconds."):
             return
         place.empty()
     result = kept(page, "overview", key, "Integrating", partial(
         _attribute_all, answer, rows, baseline, steps))
-    st.session_state[f"{page}_all"] = True
+    AttributionState(page).all = True
     width = max(len(one.tokens) for one in result)
     written = [one.label for one in result]
     for place, (measure, name) in zip(st.columns(3), METHODS.items(), strict=True):

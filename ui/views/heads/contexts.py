@@ -35,11 +35,12 @@ from ui.page.pages import stepper_of
 from ui.page.plain_text import say_error
 from ui.page.presentation import columns, presenting, settings
 from ui.state.caches import shelf
+from ui.state.page_state import PageState
 from ui.state.work_queue import Work, may_begin
 from ui.views.heads.page_layout import behind
 from ui.views.heads.prediction import kept
 from ui.views.heads.roles import address_of, first_measure, measured_names, ready_roles, show_head
-from ui.views.heads.sample import Sample, choose_sample, say_cut
+from ui.views.heads.sample import RoleState, Sample, choose_sample, say_cut
 
 LISTED = 6
 AROUND = 8  # tokens on each side of the query and of what it looks at, in a long text
@@ -51,7 +52,13 @@ BY = {"measure": "this measure", "peak": "largest weight"}
 BAND_NAMES = {5: "Highest fifth", 4: "Second-highest fifth", 3: "Middle fifth", 2: "Second-lowest fifth",
               1: "Lowest fifth"}
 NEED_MORE = ("alignment", "alignment_read", "rare")  # measures that need more than the texts
-FIELDS = {"heads_by": quiet(choice("most", list(ORDERS))), "queries_by": quiet(choice("measure", list(BY)))}
+class ContextsState(PageState):
+    """What is kept of this view: the order of the heads, and of the queries of the one that is chosen."""
+
+    heads_by = quiet(choice("most", list(ORDERS)))
+    queries_by = quiet(choice("measure", list(BY)))
+
+
 Head = tuple[Kind, int, int]
 
 
@@ -71,26 +78,27 @@ def show_contexts(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
 
 def _show_measured(page: str, sample: Sample, roles: HeadRoles, line: DeltaGenerator, box: DeltaGenerator) -> None:
     """A whole measurement. line: the place of the chooser of the measure; box: of what is rarely chosen."""
-    ckpt, state = sample.ckpt, st.session_state
+    ckpt, state = sample.ckpt, ContextsState(page)
     names = list(dict.fromkeys(name for kind in ckpt.config.kinds for name in measured_names(roles, kind)))
     if not names:
         st.info("These texts are too short to measure a head on: give one of two tokens or more.")
         return
     measure, chosen = _chosen(page, roles, ckpt, names)
-    line.selectbox("Measure", names, key=f"{page}_role", format_func=lambda name: BY_NAME[name].title, width=230,
-                   label_visibility="collapsed", persist_state="session", help=BY_NAME[measure].explained,
+    line.selectbox("Measure", names, key=RoleState.role.key(page), width=230,
+                   format_func=lambda name: BY_NAME[name].title, label_visibility="collapsed",
+                   persist_state="session", help=BY_NAME[measure].explained,
                    on_change=partial(_leave_head, page))
     with box:
-        st.segmented_control("Heads with", list(ORDERS), key=f"{page}_heads_by", format_func=ORDERS.__getitem__,
-                             required=True, persist_state="session")
+        st.segmented_control("Heads with", list(ORDERS), key=ContextsState.heads_by.key(page), required=True,
+                             format_func=ORDERS.__getitem__, persist_state="session")
         head_controls(f"{page}_role", ckpt.config)
     with st.container(key=f"{page}_contexts_picture"):
         left, right = columns(page, [1, 2], gap="medium")
     with left, settings(page, "finder"):
-        _show_list(page, roles, measure, _ranked(roles, measure, state[f"{page}_heads_by"]), chosen)
+        _show_list(page, roles, measure, _ranked(roles, measure, state.heads_by), chosen)
     with right, st.container(key=f"{page}_contexts"):
         show_head(page, roles, measure, *chosen)
-        by = PEAK.name if state[f"{page}_queries_by"] == "peak" else measure
+        by = PEAK.name if state.queries_by == "peak" else measure
         if (scores := _scores(page, sample, roles, by)) is not None:
             _show_contexts(page, sample, scores, chosen, by, box)
         st.caption(figures.markdown_text(f"{plain_name(ckpt)}: {sample.about(roles)}"), help=origin(ckpt))
@@ -98,28 +106,26 @@ def _show_measured(page: str, sample: Sample, roles: HeadRoles, line: DeltaGener
 
 def _chosen(page: str, roles: HeadRoles, ckpt: Checkpoint, names: list[str]) -> tuple[str, Head]:
     """The measure and the head that were chosen, in range; until somebody chooses, the first of the list."""
-    state = st.session_state
-    if all(state.get(f"{page}_role_{part}") is None for part in ("kind", "layer", "head")):
-        if state.get(f"{page}_role") not in names:
-            state[f"{page}_role"] = first_measure("decoder", names)
-        _take(page, _ranked(roles, state[f"{page}_role"], state[f"{page}_heads_by"])[0])
+    state = RoleState(page)
+    if state.role_kind is state.role_layer is state.role_head is None:
+        measure = state.role = state.role if state.role in names else first_measure("decoder", names)
+        _take(page, _ranked(roles, measure, ContextsState(page).heads_by)[0])
     head = head_in_range(f"{page}_role", ckpt.config)
-    if state.get(f"{page}_role") not in (here := measured_names(roles, head[0])):
-        state[f"{page}_role"] = first_measure(head[0], here)
-    return state[f"{page}_role"], head
+    here = measured_names(roles, head[0])
+    measure = state.role = state.role if state.role in here else first_measure(head[0], here)
+    return measure, head
 
 
 def _leave_head(page: str) -> None:
     """Forgets the head if its kind has not the measure that was chosen."""
-    state = st.session_state
-    if state.get(f"{page}_role_kind") not in BY_NAME[state[f"{page}_role"]].kinds:
-        for part in ("kind", "layer", "head"):
-            state[f"{page}_role_{part}"] = None
+    state = RoleState(page)
+    if state.role is not None and state.role_kind not in BY_NAME[state.role].kinds:
+        state.role_kind = state.role_layer = state.role_head = None
 
 
 def _take(page: str, head: Head) -> None:
-    for part, value in zip(("kind", "layer", "head"), head, strict=True):
-        st.session_state[f"{page}_role_{part}"] = value
+    state = RoleState(page)
+    state.role_kind, state.role_layer, state.role_head = head
 
 
 def _ranked(roles: HeadRoles, measure: str, order: str) -> list[Head]:
@@ -188,8 +194,8 @@ def _show_contexts(page: str, sample: Sample, scores: HeadScores, chosen: Head, 
     ckpt = sample.ckpt
     title = PEAK.title if measure == PEAK.name else BY_NAME[measure].title
     with box:
-        st.segmented_control("Its queries, sorted by", list(BY), key=f"{page}_queries_by", format_func=BY.__getitem__,
-                             required=True, persist_state="session", help=EXPLAINED)
+        st.segmented_control("Its queries, sorted by", list(BY), key=ContextsState.queries_by.key(page),
+                             format_func=BY.__getitem__, required=True, persist_state="session", help=EXPLAINED)
         st.download_button("HeadVis", partial(_file, ckpt, scores, chosen), f"{label(*chosen)}-{ckpt.id}.json",
                            "application/json", key=f"{page}_headvis", icon=":material/download:", on_click="ignore",
                            help="This head's file for HeadVis: whole texts, in five bands of their largest weight.")

@@ -14,6 +14,7 @@ from ui.components.head_maps import show_head_maps
 from ui.page.link import Field, optional
 from ui.page.plain_text import say_error
 from ui.page.presentation import presenting
+from ui.state.page_state import PageState
 from ui.views.heads.prediction import Prediction, kept
 
 CANDIDATES, STRONGEST = 10, 6
@@ -30,9 +31,11 @@ def _against(text: str) -> int:
     return ALONE if text == "nothing" else int(text)
 
 
-FIELDS = {
-    "against": optional(Field(None, _against, lambda id: "nothing" if id == ALONE else str(id))),
-    "effect": optional(Field(None, _part, lambda part: "-".join(map(str, part))))}
+class DirectState(PageState):
+    """What is kept of this view: the token compared with, and the chosen head."""
+
+    against = optional(Field(None, _against, lambda id: "nothing" if id == ALONE else str(id)))
+    effect = optional(Field(None, _part, lambda part: "-".join(map(str, part))))
 
 
 def show_direct(page: str, prediction: Prediction, *, dark: bool) -> None:
@@ -90,12 +93,12 @@ def _names(prediction: Prediction, against: int | None) -> str:
 
 def _choose_other(page: str, prediction: Prediction, query: Query) -> int | None:
     """Draws the chooser of a token to compare with, by default the likeliest other one; returns None for no token."""
-    state, key, size = st.session_state, f"{page}_against", len(query.logits)
+    state, size = DirectState(page), len(query.logits)
     probabilities = query.logits.softmax(-1)
     others = [id for id in query.logits.topk(min(CANDIDATES + 1, size)).indices.tolist() if id != prediction.token]
-    if not isinstance(state.get(key), int) or state[key] == prediction.token or not ALONE <= state[key] < size:
-        state[key] = others[0] if others else ALONE
-    options = list(dict.fromkeys([*others[:CANDIDATES], state[key], ALONE]))
+    if not isinstance(state.against, int) or state.against == prediction.token or not ALONE <= state.against < size:
+        state.against = others[0] if others else ALONE
+    options = list(dict.fromkeys([*others[:CANDIDATES], state.against, ALONE]))
 
     def name(id: int) -> str:
         if id == ALONE:
@@ -103,10 +106,11 @@ def _choose_other(page: str, prediction: Prediction, query: Query) -> int | None
         return f"{prediction.name(id)} · {figures.some_percent(float(probabilities[id]))} · id {id}"
 
     many = "classes" if prediction.classifies else "tokens"
-    other = "nothing" if state[key] == ALONE else prediction.name(state[key])
+    other = "nothing" if state.against == ALONE else prediction.name(state.against)
     with st.popover(f"vs {figures.markdown_text(other)}", help="What it is compared with.",
                     key=f"{page}_direct_settings"):
-        chosen = st.selectbox(f"Rather than which of the other {many}?", options, format_func=name, key=key,
+        chosen = st.selectbox(f"Rather than which of the other {many}?", options, format_func=name,
+                              key=DirectState.against.key(page),
                               help=f"In a difference of two logits, whatever raises all {many} equally cancels out.")
     return None if chosen == ALONE else chosen
 
@@ -124,15 +128,15 @@ def _say_sum(prediction: Prediction, effect: DirectEffect, query: Query) -> None
 
 def _head_in_range(page: str, effect: DirectEffect) -> Part:
     """The chosen head; the strongest if none is chosen or this model has no such head."""
-    key = f"{page}_effect"
+    state = DirectState(page)
     heads = {(kind, *at) for kind, values in effect.heads.items() for at in np.ndindex(*values.shape)}
-    if st.session_state.get(key) not in heads:
-        st.session_state[key] = strongest(effect, 1)[0][:3]
-    return st.session_state[key]
+    if state.effect is None or state.effect not in heads:
+        state.effect = strongest(effect, 1)[0][:3]
+    return state.effect
 
 
 def _clicked(page: str, pick: dict) -> None:
-    st.session_state[f"{page}_effect"] = (pick["kind"], pick["layer"], pick["head"])
+    DirectState(page).effect = (pick["kind"], pick["layer"], pick["head"])
 
 
 def _show_head(page: str, prediction: Prediction, effect: DirectEffect, query: Query, *, dark: bool) -> None:
@@ -140,7 +144,7 @@ def _show_head(page: str, prediction: Prediction, effect: DirectEffect, query: Q
     effects = {(kind, layer, head): value for kind, layer, head, value in _ordered(effect)}
     with st.container(key=f"{page}_effect_chosen_settings"):
         kind, layer, head = st.selectbox(
-            "Head, strongest first", list(effects), key=f"{page}_effect", format_func=lambda part:
+            "Head, strongest first", list(effects), key=DirectState.effect.key(page), format_func=lambda part:
             f"{part[0]}, {figures.head_label(*part[1:])}: {figures.signed_number(effects[part])}")
     weights = query.weights[kind][layer, head].tolist()
     purpose = ("the mean of its queries, weighted by their share of the pooled features" if prediction.classifies else

@@ -20,6 +20,7 @@ from ui.page.link import choice, opened, optional, settle, whole
 from ui.page.plain_text import say_error
 from ui.page.presentation import columns
 from ui.state.caches import chart, fitted_jacobian_lens, jacobian_lens, tuned_lens
+from ui.state.page_state import PageState
 from ui.state.work_queue import may_begin
 from ui.views.heads.page_layout import behind
 from ui.views.heads.prediction import FEW, MOST, Prediction, kept, pill
@@ -31,28 +32,34 @@ COLOURS = {"likeliest": "its own probability", "said": "probability of the next 
            "rank": "rank of the next token", "entropy": "entropy", "divergence": "distance from the output (KL)"}
 LENSES = {"logit": "Logit lens", "tuned": "Tuned lens", "jacobian": "Jacobian lens"}
 STATES = {"decoder": "At the decoder", "source": "From the source"}
-FIELDS = {"colour": choice("likeliest", list(COLOURS)), "lens": choice("logit", list(LENSES)), "depths": opened(),
-          "states": choice("decoder", list(STATES)), "source": optional(whole(0, 0, MOST))}
+class LensState(PageState):
+    """What is kept of this view: the lens, its shading, whose states, and the token of the source that is looked at."""
+
+    colour = choice("likeliest", list(COLOURS))
+    lens = choice("logit", list(LENSES))
+    depths = opened()
+    states = choice("decoder", list(STATES))
+    source = optional(whole(0, 0, MOST))
 
 
 def show_lens(page: str, prediction: Prediction, *, dark: bool) -> None:
     """The table of depths by positions; of the one asked about the curves and the likeliest tokens by depth."""
-    state, config = st.session_state, prediction.ckpt.config
+    state, config = LensState(page), prediction.ckpt.config
     offered = ["logit", *["tuned"] * (tuned_lens(prediction.ckpt) is not None),
                *["jacobian"] * bool(config.decoder_layers)]
-    if state[f"{page}_lens"] not in offered:
-        state[f"{page}_lens"] = "logit"
+    if state.lens not in offered:
+        state.lens = "logit"
     line = st.container(horizontal=True, vertical_alignment="center", key=f"{page}_lens_line")
     with line:
         title = st.container(width="content", key=f"{page}_lens_title")
         name = "logit"
         if len(offered) > 1:
-            st.segmented_control("Lens", offered, key=f"{page}_lens", required=True, format_func=LENSES.__getitem__,
-                                 label_visibility="collapsed")
-            name = state[f"{page}_lens"]
+            st.segmented_control("Lens", offered, key=LensState.lens.key(page), required=True,
+                                 format_func=LENSES.__getitem__, label_visibility="collapsed")
+            name = state.lens
         of_source = False
         if config.decoder_layers and config.encoder_layers and name != "tuned":
-            of_source = st.segmented_control("States", list(STATES), key=f"{page}_states", required=True,
+            of_source = st.segmented_control("States", list(STATES), key=LensState.states.key(page), required=True,
                                              format_func=STATES.__getitem__, label_visibility="collapsed") == "source"
     jacobian = None
     try:
@@ -93,12 +100,12 @@ def _explained(prediction: Prediction, name: str, jacobian: JacobianLens | None,
 
 def _choose_colour(page: str, prediction: Prediction, colours: list[str]) -> str:
     """Draws the chooser of the number that shades the cells."""
-    if st.session_state[f"{page}_colour"] not in colours:
-        st.session_state[f"{page}_colour"] = colours[0]
+    if LensState(page).colour not in colours:
+        LensState(page).colour = colours[0]
     with st.popover("Shading", key=f"{page}_lens_settings"):
-        st.segmented_control("Shade by", colours, key=f"{page}_colour", required=True,
+        st.segmented_control("Shade by", colours, key=LensState.colour.key(page), required=True,
                              format_func=lambda name: COLOURS[name].replace("next token", _what(prediction)))
-    return st.session_state[f"{page}_colour"]
+    return LensState(page).colour
 
 
 def _jacobian(page: str, ckpt: Checkpoint) -> JacobianLens | None:
@@ -124,12 +131,12 @@ def _show_source(page: str, prediction: Prediction, line: DeltaGenerator, throug
     of = *prediction.of, prediction.token, through is None
     lens = kept(page, "source_lens", of, READING, lambda work: read_source(
         answer.whole, count=TOP, follow=prediction.token, through=through))
-    tokens, key = answer.whole.labels("src"), f"{page}_source"
+    tokens = answer.whole.labels("src")
     with line:
         colour = _choose_colour(page, prediction, ["likeliest", "said", "rank", "entropy"])
     left, right = columns(page, [5, 4], gap="medium")
     with right, st.container(key=f"{page}_lens_one"):
-        chosen = _choose_source(key, lens, tokens)
+        chosen = _choose_source(page, lens, tokens)
         first = max(0, min(chosen // STRIDE * STRIDE - COLUMNS // 4, len(tokens) - COLUMNS))
         part, column = lens.columns(first, first + COLUMNS), chosen - first
         st.html(figures.depth_candidates(
@@ -154,17 +161,17 @@ def _word(piece: str) -> str:
     return piece.strip("▁Ġ ")
 
 
-def _choose_source(key: str, lens: Lens, tokens: list[str]) -> int:
+def _choose_source(page: str, lens: Lens, tokens: list[str]) -> int:
     """Draws the chooser of a source token; at first the one that has the token asked about highest at the last
     depth."""
-    state = st.session_state
-    if state.get(key) is None or state[key] >= len(tokens):
-        state[key] = int(lens.probability[-1].argmax())
+    state, key = LensState(page), LensState.source.key(page)
+    if state.source is None or state.source >= len(tokens):
+        state.source = int(lens.probability[-1].argmax())
     if len(tokens) > FEW:
         return st.number_input("Source position", 0, len(tokens) - 1, step=1, key=key, width=200)
     st.pills("Source token", range(len(tokens)), key=key, required=True, wrap=True, label_visibility="collapsed",
              format_func=lambda at: pill(at, tokens[at], own=False))
-    return state[key]
+    return state.source
 
 
 def _window(page: str, prediction: Prediction, name: str, through: TunedLens | JacobianLens | None

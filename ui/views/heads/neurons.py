@@ -22,6 +22,7 @@ from ui import figures
 from ui.page.link import Field, choice, optional
 from ui.page.plain_text import say_error
 from ui.page.presentation import columns, presenting
+from ui.state.page_state import PageState
 from ui.state.work_queue import Work, may_begin
 from ui.views.heads.prediction import Prediction, kept
 
@@ -38,8 +39,11 @@ def _neuron(text: str) -> Neuron:
     return stack, int(layer), int(number)
 
 
-FIELDS = {"neuron": optional(Field(None, _neuron, lambda one: "-".join(map(str, one)))),
-          "neurons": choice("adds", list(ORDERS))}
+class NeuronsState(PageState):
+    """What is kept of this view: the chosen neuron, and the order of all."""
+
+    neuron = optional(Field(None, _neuron, lambda one: "-".join(map(str, one))))
+    neurons = choice("adds", list(ORDERS))
 
 
 def show_neurons(page: str, prediction: Prediction, *, dark: bool) -> None:
@@ -50,7 +54,7 @@ def show_neurons(page: str, prediction: Prediction, *, dark: bool) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_neurons_line"):
         st.markdown("Which neurons decide?", width="content", help=EXPLAINED)
-        order = st.segmented_control("Order", list(ORDERS), key=f"{page}_neurons", required=True,
+        order = st.segmented_control("Order", list(ORDERS), key=NeuronsState.neurons.key(page), required=True,
                                      format_func=ORDERS.__getitem__, label_visibility="collapsed")
     try:
         fires, adds = kept(page, "fires", prediction.key, "Reading", lambda work: _fires_and_adds(prediction, stack))
@@ -100,7 +104,7 @@ def _fires_and_adds(prediction: Prediction, stack: Stack) -> tuple[Tensor, Tenso
 
 def _chosen(page: str, ckpt: Checkpoint, stack: Stack, ranked: Tensor) -> Neuron:
     """The neuron that was chosen; the first of the list if none was, or this model has it not."""
-    one = st.session_state.get(f"{page}_neuron")
+    one = NeuronsState(page).neuron
     if one is not None and one[0] == stack and 0 <= one[1] < len(ranked) and 0 <= one[2] < ckpt.config.d_ff:
         return one
     layer, number = divmod(int(ranked.argmax()), ranked.shape[1])
@@ -108,7 +112,7 @@ def _chosen(page: str, ckpt: Checkpoint, stack: Stack, ranked: Tensor) -> Neuron
 
 
 def _take(page: str, neuron: Neuron) -> None:
-    st.session_state[f"{page}_neuron"] = neuron
+    NeuronsState(page).neuron = neuron
 
 
 def _choose(page: str, stack: Stack, ranked: Tensor, adds: Tensor, here: Tensor, chosen: Neuron) -> None:

@@ -17,16 +17,15 @@ from transformer.measures.catalogue import BY_NAME
 from transformer.measures.totals import ENOUGH
 from transformer.model.masks import allowed_keys
 from transformer.model.sites import label
-from transformer.settings.config import KINDS, Kind
+from transformer.settings.config import Kind
 from transformer.text.tokenizer import Tokenizer
 from ui import figures
 from ui.choices.head import head_in_range, origin, plain_name
 from ui.components.head_maps import show_head_maps
-from ui.page.link import Field, choice, opened, optional, quiet, whole
 from ui.page.pages import stepper_of
 from ui.page.presentation import presenting
 from ui.views.heads.page_layout import LABELLED, behind, say_tokens, windowed
-from ui.views.heads.sample import OWN, SIZES, Sample, at_hand, choose_sample, measured, say_cut
+from ui.views.heads.sample import OWN, RoleState, Sample, at_hand, choose_sample, measured, say_cut
 from ui.views.stepper.address import address_of_step
 
 MARGIN = 0.2
@@ -59,7 +58,7 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
     about = BY_NAME[measure]
     show_head(page, roles, measure, kind, layer, head, numbers=not presenting(page))  # the map beside it has them
     best, short = (roles.sentence(kind, measure, layer, head, short=short) for short in (False, True))
-    longest = best is not short and bool(st.session_state[f"{page}_role_longest"])
+    longest = best is not short and RoleState(page).role_longest
     if about.repeated:
         sentence = next(iter(repeated(ckpt.config, roles.sentences, seed=roles.seed, count=TWICE, rows=1)), None)
     else:
@@ -73,7 +72,7 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
         st.caption(f"Measured on random tokens. Here are {twice} of them, repeated once: an induction head looks from "
                    "the second half at what followed the same token in the first.")
     else:
-        window = ckpt.config.task == "text" and st.session_state.get(f"{page}_role_on") != OWN
+        window = ckpt.config.task == "text" and RoleState(page).role_on != OWN
         st.text("…" * window + sentence.text + (f" → {sentence.target}" if sentence.target is not None else ""))
     weights = _draw(page, ckpt, sentence, kind, layer, head, dark=dark)
     if about.repeated:
@@ -87,7 +86,7 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
                   on_click=st.session_state.update, args=[{f"{page}_view": "contexts"}],
                   help="Where it does this most in many texts, and where less.")
         if best is not short:
-            st.toggle("Allow longer texts", key=f"{page}_role_longest")
+            st.toggle("Allow longer texts", key=RoleState.role_longest.key(page))
     if weights.size <= MOST_CELLS:
         with behind(page, "role_weights", "These weights as a table") as is_open:
             if is_open:
@@ -187,16 +186,6 @@ NAMED = 4  # heads of a measure in the table
 LARGE_ON_A_WALL = 8  # tokens a side of which a presented matrix has its numbers
 
 
-def roles_fields() -> dict[str, Field]:
-    """The address fields of this view."""
-    return {"role": optional(choice(None, list(BY_NAME))),
-            "role_kind": optional(choice(None, KINDS)),
-            "role_layer": optional(whole(0, 0, 1_000)), "role_head": optional(whole(0, 0, 1_000)),
-            "role_on": Field(None, lambda value: value[:300], lambda value: value or None),
-            "role_longest": opened(), "role_sample": quiet(choice(200, SIZES)),
-            "role_texts": Field(None, str, lambda value: value or None, long=True)}
-
-
 def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     """The view: a large map of one measure of every head, beside the head that was clicked."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_role_line"):
@@ -231,7 +220,7 @@ def _show_measured(page: str, sample: Sample, roles: HeadRoles, kinds: DeltaGene
         return
     measure, kind, layer, head = _chosen(page, roles, ckpt)
     if len(ckpt.config.kinds) > 1:
-        kinds.segmented_control("Attention", ckpt.config.kinds, key=f"{page}_role_kind", required=True,
+        kinds.segmented_control("Attention", ckpt.config.kinds, key=RoleState.role_kind.key(page), required=True,
                                 persist_state="session", format_func=str.capitalize, label_visibility="collapsed")
     with st.container(key=f"{page}_role_first"):
         left, right = st.columns(2, gap="medium")
@@ -262,17 +251,15 @@ def measured_names(roles: HeadRoles, kind: str) -> list[str]:
 
 def _chosen(page: str, roles: HeadRoles, ckpt: Checkpoint) -> tuple[str, Kind, int, int]:
     """The chosen measure, kind, layer and head, in range; by default the head with the largest value."""
-    state = st.session_state
-    first = state.get(f"{page}_role_layer") is None and state.get(f"{page}_role_head") is None
+    state = RoleState(page)
+    first = state.role_layer is None and state.role_head is None
     kind, layer, head = head_in_range(f"{page}_role", ckpt.config)
     names = measured_names(roles, kind)
-    if state.get(f"{page}_role") not in names:
-        state[f"{page}_role"] = first_measure(kind, names)
-    measure = state[f"{page}_role"]
+    measure = state.role = state.role if state.role in names else first_measure(kind, names)
     if first and names:
         layer, head = map(int, np.unravel_index(np.nanargmax(roles.values[kind][measure]),
                                                 roles.values[kind][measure].shape))
-        state[f"{page}_role_layer"], state[f"{page}_role_head"] = layer, head
+        state.role_layer, state.role_head = layer, head
     return measure, kind, layer, head
 
 
@@ -283,10 +270,9 @@ def first_measure(kind: str, names: list[str]) -> str:
 
 
 def _pick(page: str, pick: dict) -> None:
-    state = st.session_state
-    for name, value in (("role", pick["card"]), ("role_kind", pick["kind"]), ("role_layer", pick["layer"]),
-                        ("role_head", pick["head"])):
-        state[f"{page}_{name}"] = value
+    state = RoleState(page)
+    state.role, state.role_kind = pick["card"], pick["kind"]
+    state.role_layer, state.role_head = pick["layer"], pick["head"]
 
 
 def _show_named(roles: HeadRoles, kind: Kind, tokenizer: Tokenizer | None) -> None:

@@ -19,6 +19,8 @@ from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.checkpoints.openings import reads_examples
 from transformer.evaluation.held_out import held_out_sentences, piece_counts, word_aligner
 from transformer.inference.beam_search import translate
+from transformer.measures.catalogue import BY_NAME
+from transformer.settings.config import KINDS
 from transformer.studies.roles_file import read_roles
 from transformer.text.lines import lines_of
 from transformer.text.sides import sides_of
@@ -36,9 +38,11 @@ from ui.choices.held_out_corpus import (
 )
 from ui.choices.text_box import example_of
 from ui.figures import markdown_text
+from ui.page.link import Field, choice, opened, optional, quiet, whole
 from ui.page.plain_text import say_error
 from ui.page.text_limits import LONGEST_TRANSLATION, PASSAGE, fill, taken
 from ui.state.caches import home, shelf
+from ui.state.page_state import PageState
 from ui.state.work_queue import Work, may_begin
 
 SIZES = [50, 200, 500]
@@ -51,6 +55,19 @@ EXAMPLES = {  # by the task of a model; an encoder reads any text
 }
 ANY_TEXTS = ("Is she a Capulet? O dear account! my life is my foe's debt.\n"
              "The weather is cold today, so we stay at home.\nWhat he said was true, and nobody believed it.")
+
+
+class RoleState(PageState):
+    """What is kept of what heads do: the measure, the chosen head, and the texts on which they are measured."""
+
+    role: Field[str | None] = optional(choice(None, list(BY_NAME)))
+    role_kind = optional(choice(None, KINDS))
+    role_layer = optional(whole(0, 0, 1_000))
+    role_head = optional(whole(0, 0, 1_000))
+    role_on: Field[str | None] = Field(None, lambda value: value[:300], lambda value: value or None)
+    role_longest = opened()
+    role_sample = quiet(choice(200, SIZES))
+    role_texts: Field[str | None] = Field(None, str, lambda value: value or None, long=True)
 
 
 @dataclass(frozen=True)
@@ -113,28 +130,26 @@ class Sample:
 def choose_sample(page: str, ckpt: Checkpoint, box: DeltaGenerator | None = None) -> Sample | None:
     """Draws the chooser of a sample, in a popover of its own or in `box`; returns None, with a message, if there is
     none yet."""
-    state, names = st.session_state, measurable(ckpt)
-    key, offered = f"{page}_role_on", [*names, OWN]
-    if state.get(key) not in offered:
-        state[key] = offered[0]
-    on, translates, texts = state[key], ckpt.config.task == "translation", ""
-    size = f"{page}_role_sample"
+    state, names = RoleState(page), measurable(ckpt)
+    offered = [*names, OWN]
+    on = state.role_on = state.role_on if state.role_on in offered else offered[0]
+    translates, texts = ckpt.config.task == "translation", ""
     sizes = {} if on == OWN else sizes_of(ckpt, on, SIZES)
-    if sizes and state[size] not in sizes:
-        state[size] = max(sizes)
-    many = "Your own texts" if on == OWN else f"{texts_of(ckpt).capitalize()}: {sizes[state[size]]}"
+    if sizes and state.role_sample not in sizes:
+        state.role_sample = max(sizes)
+    many = "Your own texts" if on == OWN else f"{texts_of(ckpt).capitalize()}: {sizes[state.role_sample]}"
     with box or st.popover(markdown_text(many), key=f"{page}_role_settings"):
         if not names:
             say_missing(ckpt)
-        st.segmented_control("Measured on", offered, key=key, required=True, persist_state="session",
-                             format_func=lambda name: "Your own texts" if name == OWN else
+        st.segmented_control("Measured on", offered, key=RoleState.role_on.key(page), required=True,
+                             persist_state="session", format_func=lambda name: "Your own texts" if name == OWN else
                              markdown_text(f"{corpus_name(name)}, {split_of(name)} split"))
         if on != OWN:
-            choose_size(texts_of(ckpt).capitalize(), size, sizes)
+            choose_size(texts_of(ckpt).capitalize(), RoleState.role_sample.key(page), sizes)
         else:
             texts = _type_texts(page, ckpt, translates=translates)
     if on != OWN:
-        return Sample(ckpt, on, state[size], "")
+        return Sample(ckpt, on, state.role_sample, "")
     if not texts.strip():
         st.info("Type some texts under *Your own texts*, and press *Measure*."
                 + (f" This model reads {markdown_text(sides_of(ckpt.description.languages).source)}."
@@ -150,8 +165,8 @@ def _type_texts(page: str, ckpt: Checkpoint, *, translates: bool) -> str:
         help = ("One sentence per line, then a tab or | and its translation. Without one, the decoder is given the "
                 "model's own translation.")
     example = EXAMPLES.get(ckpt.config.task, ANY_TEXTS) if reads_examples(ckpt.description) else ""
-    fill(f"{page}_role_texts", example if ckpt.reads_text else example_of(ckpt))
-    typed = taken(st.text_area("Your texts", key=f"{page}_role_texts", persist_state="session", height=130,
+    fill(RoleState.role_texts.key(page), example if ckpt.reads_text else example_of(ckpt))
+    typed = taken(st.text_area("Your texts", key=RoleState.role_texts.key(page), persist_state="session", height=130,
                                help=f"At most {MOST_LINES} lines."), PASSAGE)
     # leaving the box for the button sends the texts, as Ctrl+Enter does, and draws the page again
     st.button("Measure", key=f"{page}_role_own", icon=":material/play_arrow:")
