@@ -17,8 +17,10 @@ from transformer.text.corpus_catalogue import SOURCES
 from ui.lessons.stop_links import open_stop
 from ui.page.pages import EVERY_PAGE
 from ui.views.by_hand.settings import PARTS
+from ui.views.checkpoints import card
 from ui.views.masks.five_masks import MASKS
 from ui.views.positions.table import VIEWS
+from ui.views.train import train_state
 
 DOC = (ROOT / "docs" / "teaching.md").read_text("utf-8")
 LINKS = re.findall(r"\[([^]]+)\]\((http://localhost:8501[^)]*)\)", DOC)
@@ -85,8 +87,8 @@ def test_a_table_without_minutes_has_the_stops_of_its_lesson(heading, name):
 
 def test_every_view_of_every_page_stands_in_the_table():
     named = "\n".join(row[0] for row in table("## What each view shows, and what it does not"))
-    views = [*PARTS.values(), *MASKS.values(), *VIEWS]
-    for page in ("heads", "train", "checkpoints", "classify"):
+    views = [*PARTS.values(), *MASKS.values(), *VIEWS, *train_state.VIEWS.values(), *card.VIEWS.values()]
+    for page in ("heads", "classify"):
         tree = ast.parse((ROOT / EVERY_PAGE[page].script).read_text("utf-8"))
         values = next(node.value.values for node in tree.body if isinstance(node, ast.Assign)
                       and getattr(node.targets[0], "id", "") == "VIEWS")

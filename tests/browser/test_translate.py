@@ -211,12 +211,11 @@ def test_a_file_is_of_the_step_on_the_screen_and_a_box_opens_and_closes_below_it
     with np.load(io.BytesIO(saved(page, page.get_by_role("button", name="Save the numbers").click)[1])) as numbers:
         assert orjson.loads(str(numbers["about"]))["output"] == path[1].output
         assert numbers["decoder_weights"].shape[-1] == 2
-    for name, there in (("Positions", "dimensions to draw"), ("All numbers", "Weights of")):
-        page.get_by_role("button", name=name, exact=True).click()
-        settle(page)
-        expect(page.get_by_text(there, exact=False).first).to_be_visible()
-    page.get_by_role("button", name="All numbers", exact=True).click()
-    settle(page)
+    for name, there in (("Positions", page.get_by_label("to draw")), ("All numbers", page.locator("table").last)):
+        page.get_by_role("radio", name=name).click()
+        expect(there).to_be_visible()
+    page.get_by_role("radio", name="All numbers").click()  # once more closes it
+    expect(page.locator("table")).to_have_count(0)
     expect(page.get_by_role("button", name="Save the numbers")).to_have_count(1)
     page.keyboard.press("ArrowRight")
     shows(page, path[2])

@@ -47,7 +47,7 @@ def end_page() -> NoReturn:
     raise PageEnd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Field(Kept[V]):
     """A parameter of an address, kept for its page. Where `read` raises ValueError, the default is used."""
 
@@ -70,7 +70,7 @@ def number(text: str | float, least: float, most: float) -> float:
     return max(least, min(value, most))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part(Field[V]):
     """A parameter that is one part of an object, which is kept as a whole, and not under the parameter's own name.
 

@@ -22,14 +22,14 @@ import streamlit as st
 V = TypeVar("V")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # two of them are never the same, also where their defaults are
 class Kept(Generic[V]):
     """A value that a session keeps for each page, in `st.session_state["<page>_<name>"]`; its default until it is set.
 
     made: makes the first value, which is kept from then on, in place of a default that everybody would share."""
 
     default: V
-    name: str = field(default="", kw_only=True, compare=False)
+    name: str = field(default="", kw_only=True)
     made: Callable[[], V] | None = field(default=None, kw_only=True)
 
     def __set_name__(self, owner: type, name: str) -> None:
