@@ -55,10 +55,10 @@ class Figure:
 
 
 FIGURES = {
-    "step": Figure("a step of Translate, the server's processor", "ms", PYTHON, 3),
-    "step-bytes": Figure("the same, on the wire", "kB", "1 kB", 15),
-    "step-messages": Figure("the same, messages", "", "one", 20),
-    "arrival": Figure("Translate opened, the server's processor", "ms", PYTHON, 17),
+    "step": Figure("a step of Translate, the server's processor", "ms", PYTHON, 2),
+    "step-bytes": Figure("the same, on the wire", "kB", "1 kB", 9),
+    "step-messages": Figure("the same, messages", "", "one", 12),
+    "arrival": Figure("Translate opened, the server's processor", "ms", PYTHON, 11),
     "visit": Figure("a first visit of Home and Translate", "kB", "1 kB", 1_500),
     "draw-128": Figure("a change on Write drawn, 128 tokens", "ms", RERUN, 5.5),
     "draw-1024": Figure("a change on Write drawn, 1,024 tokens", "ms", RERUN, 12),
