@@ -1,7 +1,7 @@
 // Holds a page at a place while it is drawn.
 
 const HOLD_MS = 300; // between two looks
-const MOST_LOOKS = 200; // for a slow machine
+const MOST_LOOKS = 1_000; // five minutes: a slow machine may have to train what a stop is about first
 const ACTS = ["wheel", "touchmove", "pointerdown", "keydown"];
 
 // Calls `look` again and again, as what is above a place may be drawn after it. `look` goes there and returns whether
