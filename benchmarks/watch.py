@@ -254,9 +254,9 @@ def watched(server: Server, folder: Path, count: int, seconds: float) -> dict[st
 
 
 def main(
-    points: Annotated[list[int], typer.Option(help="How long the run is; again for more.")] = [1_000, 100_000],  # noqa: B006
+    points: Annotated[list[int], typer.Option(help="Points of the run; again for more.")] = [1_000, 100_000],  # noqa: B006
     repeats: Annotated[int, typer.Option(min=1)] = 20,
-    people: Annotated[list[int], typer.Option(help="How many watch; again for another crowd.")] = [1, 100],  # noqa: B006
+    people: Annotated[list[int], typer.Option(help="Who watch; again for another crowd.")] = [1, 100],  # noqa: B006
     seconds: Annotated[float, typer.Option(min=5, help="How long they watch.")] = 30,
 ) -> None:
     """Measure and print tables."""

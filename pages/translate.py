@@ -12,11 +12,11 @@ from transformer.checkpoints.openings import OPENINGS, quick_texts, reads_exampl
 from transformer.text.sides import sides_of
 from ui import figures
 from ui.choices.text_box import as_learned, show_unlike
-from ui.components.attention_details import offer_files, show_details
+from ui.components.attention_details import DetailsState, offer_files, show_details
 from ui.page.link import end_page
 from ui.page.text_limits import PASSAGE, taken
 from ui.views.stepper.address import arrive, leave, step_fields
-from ui.views.stepper.below import Shown, draw_alone, draw_with_step
+from ui.views.stepper.below import Below, Shown, draw_alone, draw_with_step
 from ui.views.stepper.controller import (
     current_decoding,
     go_on,
@@ -61,12 +61,12 @@ def step_through(ckpt: Checkpoint, typed: str, arrival: Mapping[str, Any] | None
     selection, head = show_decoding(
         PAGE, decoding, text=written_text(decoding, sides), dark=dark,
         rows=[source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)])
-    draw_with_step(PAGE, decoding, selection, head, partial(below, dark=dark))
+    draw_with_step(below, decoding, selection, head)
     leave(PAGE, FIELDS, ckpt, typed, decoding, **beam.values(PAGE), **two_steps.values(PAGE))
     go_on(PAGE)
 
 
-def below(shown: Shown, *, dark: bool) -> None:
+def draw_below(shown: Shown, *, dark: bool) -> None:
     """All that stands below the picture."""
     step, selection = shown.now()
     offer_files(PAGE, shown.now, sampling_of(PAGE))
@@ -76,6 +76,8 @@ def below(shown: Shown, *, dark: bool) -> None:
 
 
 dark = st.context.theme.type == "dark"
+below = Below(PAGE, partial(draw_below, dark=dark),
+              (beam.Beam.beam, two_steps.Compared.compare, DetailsState.details))
 arrival = arrive(PAGE, FIELDS)
 beam.arrive(PAGE, arrival)
 ckpt, typed, line = show_settings(PAGE, "Translate", type_sentence, examples_of)
@@ -84,6 +86,6 @@ if not typed.strip():
             + (", or choose an example." if examples_of(ckpt) else "."))
     end_page()
 step_through(ckpt, typed, arrival, dark=dark)
-draw_alone(PAGE, partial(below, dark=dark))
+draw_alone(below)
 with line:
     show_unlike(ckpt, typed, last=untouched(PAGE))

@@ -14,7 +14,7 @@ from ui.choices.text_box import as_learned, show_unlike
 from ui.components.attention_details import offer_files, show_details
 from ui.page.text_limits import PASSAGE, taken
 from ui.views.stepper.address import arrive, leave, step_fields
-from ui.views.stepper.below import Shown, draw_alone, draw_with_step
+from ui.views.stepper.below import Below, Shown, draw_alone, draw_with_step
 from ui.views.stepper.controller import current_decoding, go_on, sampling_of, show_decoding, show_what_if
 from ui.views.stepper.examples import fit_example
 from ui.views.stepper.settings import show_settings
@@ -61,21 +61,22 @@ def step_through(ckpt: Checkpoint, typed: str, arrival: Mapping[str, Any] | None
     text_so_far: Text = {"label": "The text so far", "written": step.whole, "coming": "", "lines": True}
     selection, head = show_decoding(PAGE, decoding, text=text_so_far, dark=dark,
                                     rows=[target_row(decoding, label="Tokens", name="tokens")])
-    draw_with_step(PAGE, decoding, selection, head, partial(below, dark=dark))
+    draw_with_step(below, decoding, selection, head)
     leave(PAGE, FIELDS, ckpt, typed, decoding)
     go_on(PAGE)
 
 
-def below(shown: Shown, *, dark: bool) -> None:
+def draw_below(shown: Shown, *, dark: bool) -> None:
     """All that stands below the picture."""
     offer_files(PAGE, shown.now, sampling_of(PAGE))
     show_details(PAGE, *shown.now(), shown.head, dark=dark)
 
 
 dark = st.context.theme.type == "dark"
+below = Below(PAGE, partial(draw_below, dark=dark))
 arrival = arrive(PAGE, FIELDS)
 ckpt, typed, line = show_settings(PAGE, "Write", type_beginning, lambda ckpt: examples_of(ckpt.description))
 with line:
     show_unlike(ckpt, typed)
 step_through(ckpt, typed, arrival, dark=dark)
-draw_alone(PAGE, partial(below, dark=dark))
+draw_alone(below)

@@ -28,6 +28,7 @@ from ui.components.attention_view import WHOLE_PAGE, cells_of
 from ui.components.model_details import show_model_numbers
 from ui.components.position_curves import show_positions
 from ui.page.presentation import presenting
+from ui.state.page_state import Kept, PageState
 
 MOST_CELLS = 10_000      # weights in a table
 MOST_MASK = 64           # tokens along each side of the mask's figure
@@ -79,6 +80,12 @@ def _formula(scored: Scoring) -> str:
     """How scores are made, without what positions add."""
     scale = "/√d" if scored.scale is None else "" if scored.scale == 1 else f" × {scored.scale:.3g}"
     return f"q·k{scale}" + (f", capped at ±{scored.cap:g}," if scored.cap is not None else "")
+
+
+class DetailsState(PageState):
+    """What is kept of the details: which of them are open."""
+
+    details: Kept[str | None] = Kept(None)
 
 
 def offer_files(page: str, shown: Callable[[], tuple[AttentionSource, Selection]],
@@ -133,8 +140,8 @@ def show_details(page: str, source: AttentionSource, selection: Selection, head:
     queries, keys, _ = token_labels(source, kind)
     layer = selection.layer if selection.of in ("head", "mean_heads") else None
     mask, origin_line = source.mask(kind, layer).numpy(), source_line(source)
-    chosen = st.pills("More about this attention", list(DETAILS), key=f"{page}_details", persist_state="session",
-                      label_visibility="collapsed", format_func=DETAILS.__getitem__)
+    chosen = st.pills("More about this attention", list(DETAILS), key=DetailsState.details.key(page),
+                      persist_state="session", label_visibility="collapsed", format_func=DETAILS.__getitem__)
     if chosen == "Mask":
         part, rows, columns = mask[-MOST_MASK:, -MOST_MASK:], queries[-MOST_MASK:], keys[-MOST_MASK:]
         title = f"Who may look at whom: {kind}" + (f", last {MOST_MASK} tokens" if part.size < mask.size else "")
